@@ -39,7 +39,7 @@ test-full: deps ## run the long tests too: every combination, large binaries, re
 	HEAPLAPSE_FULL=1 scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
 
 .PHONY: lint
-lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy and the schemas of workflows and examples
+lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, the schemas of workflows and examples, and the links of the site
 	@scripts/lint.sh $(LINTER)
 
 .PHONY: fleet-check
@@ -73,6 +73,10 @@ dist-check: ## build the packages twice, and install, use and remove the .deb on
 .PHONY: container-check
 container-check: ## build the root directory of the container image twice, and run the program in it (needs root)
 	scripts/dist/container.sh
+
+.PHONY: site
+site: ## build the site of the manual in out/site, and check its links (needs Python 3 and PyPI)
+	@scripts/site/build.sh
 
 ## --- maintain ---
 

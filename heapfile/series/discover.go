@@ -164,6 +164,8 @@ func (d *discovery) addDir(dir string) error {
 	return nil
 }
 
+// addGlob adds the files that match a pattern, and those of the directories that match it. Other directories may
+// match, too.
 func (d *discovery) addGlob(pattern string) error {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
@@ -173,8 +175,14 @@ func (d *discovery) addGlob(pattern string) error {
 		return fmt.Errorf("%s: %w match this pattern", pattern, ErrNoSnapshots)
 	}
 	for _, p := range paths {
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && info.Mode().IsRegular():
 			d.addFile(p, false)
+		case err == nil && info.IsDir():
+			if err := d.addDir(p); err != nil && !errors.Is(err, ErrNoSnapshots) {
+				return err
+			}
 		}
 	}
 	return nil

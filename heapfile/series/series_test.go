@@ -82,6 +82,18 @@ func TestOpenTakesAGlob(t *testing.T) {
 	require.Equal(t, []string{"p.0001.heap", "p.0011.heap"}, names(open(t, series.Options{}, filepath.Join(dir, "p.*1.heap"))))
 }
 
+// TestOpenTakesAGlobOfDirectories: directories without snapshots may match, too.
+func TestOpenTakesAGlobOfDirectories(t *testing.T) {
+	dir := t.TempDir()
+	full, empty := filepath.Join(dir, "run-1"), filepath.Join(dir, "run-2")
+	require.NoError(t, os.Mkdir(full, 0o755))
+	require.NoError(t, os.Mkdir(empty, 0o755))
+	testutil.WriteFile(t, filepath.Join(full, "p.0001.heap"), heap(1, 1), 0o644)
+	require.Equal(t, []string{"p.0001.heap"}, names(open(t, series.Options{}, filepath.Join(dir, "run-*"))))
+	_, err := series.Open([]string{empty + "*"}, series.Options{})
+	require.ErrorIs(t, err, series.ErrNoSnapshots)
+}
+
 func TestOpenTakesFilesOfAnyName(t *testing.T) {
 	dir := put(t, map[string]string{"b": heap(1, 1), "a": heap(2, 2)})
 	s := open(t, series.Options{}, filepath.Join(dir, "b"), filepath.Join(dir, "a"))

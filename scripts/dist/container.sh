@@ -27,4 +27,20 @@ test "$(stat -c %u "$work/a/data/report.html")" = 65532
 grep -q 'permission denied' "$work/refused"
 ! run record -- /bin/heaplapse version 2>"$work/refused" # statically linked: it says so
 cat "$work/refused"
+
+# The jobs of docs/examples/fleet.yaml, with their very arguments. The root directory is read-only but for the
+# volumes, as in the job.
+mkdir "$work/a/heaps" "$work/a/tables"
+mkdir -p "$work/a/heaps/shop-7/first" "$work/a/heaps/shop-7/second"
+cp -r testdata/lines/. "$work/a/heaps/shop-7/first"
+cp -r testdata/leaky/. "$work/a/heaps/shop-7/second"
+chown -R 65532:65532 "$work/a/tables"
+chown -R 0:0 "$work/a/data" "$work/a/cache" "$work/a/home"
+chmod 755 "$work/a/tmp"
+grep -E '^ +args: ' docs/examples/fleet.yaml | sed -E 's/^ +args: \[(.*)\]$/\1/; s/[",]//g; s/\$\(INDEX\)/7/g' >"$work/jobs"
+test "$(wc -l <"$work/jobs")" = 2
+while read -ra job; do run "${job[@]}" </dev/null; done <"$work/jobs"
+find "$work/a/tables" -name '*.parquet' -printf '%P\n' | sort >"$work/rows"
+grep -qx 'sites/night=2026-11-22/all.parquet' "$work/rows"
+grep -qx 'runs/night=2026-11-21/all.parquet' "$work/rows"
 echo 'container.sh: passed'

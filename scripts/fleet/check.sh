@@ -31,7 +31,7 @@ done
 "$dir/heaplapse" fleet compact "$dir/written"
 "$dir/heaplapse" fleet query leaks "$dir/written" --duckdb "$venv/bin/python" --format csv >"$dir/after"
 cmp "$dir/before" "$dir/after"
-grep -q '^leaky,.*,leaky::remember,leaky,3,3,1.0,' "$dir/after"
+grep -q '^leaky,.*,leaky::remember,leaky.cc,105,leaky,3,3,1.0,' "$dir/after"
 "$venv/bin/python" scripts/fleet/compare.py "$dir/heaplapse" "$dir/written" "${engines[@]}"
 
 # Snapshots of 200 hosts, and what is planted in them; the map on Spark, with executors that are killed.

@@ -75,7 +75,8 @@ WITH rated AS (
 )
 SELECT NIGHT AS night, printf('%s-1-%d', host, {n}) AS run_id, printf('svc-%d', svc) AS service, host,
   printf('build-%d-%d', svc, build({n})) AS build_id, site_key, 'function' AS key_kind, site_key AS path_key,
-  printf('f%d', s) AS function, 'server' AS module, 'f.cc' AS file, CASE WHEN called THEN 'leak' ELSE 'stable' END AS label,
+  printf('f%d', s) AS function, 'server' AS module, 'f.cc' AS file, s::BIGINT AS line,
+  CASE WHEN called THEN 'leak' ELSE 'stable' END AS label,
   CASE WHEN called THEN 0.75 ELSE 0.0 END::DOUBLE AS confidence, CASE WHEN leaks THEN 24000000 WHEN called THEN 2000000 ELSE 0 END::BIGINT AS gained,
   CASE WHEN leaks THEN 1000000 WHEN called THEN 80000 ELSE 0 END::BIGINT AS slope, CASE WHEN called THEN 5000 ELSE 0 END::BIGINT AS slope_error,
   4096::BIGINT AS sigma,

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +149,55 @@ func TestUnknownBuildIsNoBuild(t *testing.T) {
 	}
 	for _, row := range ask(t, "only-with", dir, path) {
 		require.Equal(t, "canary", row["label_name"])
+	}
+}
+
+// TestNearestSite: one of four processes of the only host leaks. That is no leak of the service, and the answer
+// names the site.
+func TestNearestSite(t *testing.T) {
+	path, dir := duckDB(t), t.TempDir()
+	for process := range 4 {
+		e := plantedRun(3) // leaks and chance leak on this host
+		e.Run.RunID = fmt.Sprintf("web-3-%d-abc", process)
+		e.Sites = slices.DeleteFunc(e.Sites, func(s fleetrows.Site) bool { return s.Function != "chance" })
+		line := int64(9)
+		s := &e.Sites[0]
+		s.RunID, s.File, s.Line = e.Run.RunID, "app.py", &line
+		if process > 0 {
+			s.Label, s.Confidence, s.Gained = "suspect", 0.125, 1<<10
+		}
+		writeRun(t, dir, e)
+	}
+	q, err := query.Find("leaks")
+	require.NoError(t, err)
+	a, err := query.Ask(t.Context(), q, dir, path)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, a.Text(&out))
+	require.Equal(t, "no rows: "+q.Title+"\n"+
+		"nearest: chance app.py:9 (service shop): chance 31 %, 40 % is required; 1 of 4 processes leaks\n", out.String())
+}
+
+// TestFilesOfOlderVersions: files without the column line are read beside others, and by themselves.
+func TestFilesOfOlderVersions(t *testing.T) {
+	path, dir := duckDB(t), t.TempDir()
+	writeRun(t, dir, plantedRun(0))
+	files, err := filepath.Glob(filepath.Join(dir, "sites", "*", "*.parquet"))
+	require.NoError(t, err)
+	script := "import duckdb, sys\nduckdb.sql(f\"COPY (SELECT * EXCLUDE (line) FROM read_parquet('{sys.argv[1]}', hive_partitioning = false)) TO '{sys.argv[1]}'\")"
+	out, err := exec.Command(path, "-c", script, files[0]).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, row := range ask(t, "leaks", dir, path) {
+		require.Nil(t, row["line"])
+	}
+	e := plantedRun(1)
+	line := int64(7)
+	for i := range e.Sites {
+		e.Sites[i].Line = &line
+	}
+	writeRun(t, dir, e)
+	for _, row := range ask(t, "leaks", dir, path) {
+		require.Equal(t, json.Number("7"), row["line"])
 	}
 }
 

@@ -38,11 +38,25 @@ func Questions() []Question {
 	}
 	var out []Question
 	for _, name := range names {
-		text := file(name)
-		first, _, _ := strings.Cut(text, "\n")
-		out = append(out, Question{strings.TrimSuffix(name, ".sql"), strings.TrimPrefix(first, "-- "), expand(text)})
+		out = append(out, question(name))
 	}
 	return out
+}
+
+// question returns the question in a file.
+func question(name string) Question {
+	text := file(name)
+	first, _, _ := strings.Cut(text, "\n")
+	return Question{strings.TrimSuffix(name, ".sql"), strings.TrimPrefix(first, "-- "), expand(text)}
+}
+
+// nearest returns the question that is asked if q has no rows.
+func (q *Question) nearest() (Question, bool) {
+	name := "nearest/" + q.Name + ".sql"
+	if _, err := fs.Stat(sql.Files, name); err != nil {
+		return Question{}, false
+	}
+	return question(name), true
 }
 
 func file(name string) string {
@@ -133,6 +147,20 @@ func FutureNights(dir string, now time.Time) (nights []string) {
 		}
 	}
 	return nights
+}
+
+// Ask answers a question about the tables below dir with a program, as [DuckDB] does. If there are no rows, the
+// answer has the nearest ones, for the questions that have such.
+func Ask(ctx context.Context, q Question, dir, program string) (*Answer, error) {
+	result, err := DuckDB(ctx, q, dir, program)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Question: q, Result: result}
+	if near, ok := q.nearest(); ok && len(result.Rows) == 0 {
+		a.Nearest, err = DuckDB(ctx, near, dir, program)
+	}
+	return a, err
 }
 
 // DuckDB runs a question on the tables below dir, with a program, the command duckdb or the

@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,15 +107,15 @@ func TestAnswers(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(asked), q.Title)
 		a := query.Answer{Question: q, Result: result}
-		var text, csv, json bytes.Buffer
+		var text, csv, object bytes.Buffer
 		require.NoError(t, a.Text(&text))
 		require.NoError(t, a.CSV(&csv))
-		require.NoError(t, a.JSON(&json))
+		require.NoError(t, a.JSON(&object))
 		require.Equal(t, "SERVICE                   SITE KEY  HOST SHARE    GAINED  NOTE\n"+
 			"shop           9223372036854775807         0.5  1.00 MiB  -\n"+
 			"a\\u001b[31m,b                    1         1.0       0 B  x\n", text.String())
 		require.Equal(t, "service,site_key,host_share,gained_bytes,note\nshop,9223372036854775807,0.5,1048576,\n\"a\x1b[31m,b\",1,1.0,0,x\n", csv.String())
-		require.Contains(t, json.String(), `"site_key": "9223372036854775807"`)
+		require.Contains(t, object.String(), `"site_key": "9223372036854775807"`)
 	}
 }
 
@@ -130,6 +131,44 @@ func TestNoRows(t *testing.T) {
 		require.NoError(t, a.Text(&text))
 		require.Equal(t, "no rows: "+q.Title+"\n", text.String())
 	}
+}
+
+// TestNearest: an answer without rows tells how close the nearest sites come, and what they lack.
+func TestNearest(t *testing.T) {
+	q, err := query.Find("leaks")
+	require.NoError(t, err)
+	site := func(name, file string, line any, chance, leaking, processes, gained json.Number) []any {
+		return []any{"shop", json.Number("9223372036854775807"), name, file, line, chance, leaking, processes, gained}
+	}
+	a := query.Answer{Question: q, Result: &query.Result{Columns: []string{"service"}}, Nearest: &query.Result{
+		Columns: []string{
+			"service", "site_key", "function_name", "file", "line", "mean_confidence", "leaking_processes", "processes",
+			"gained_bytes_per_host",
+		},
+		Rows: [][]any{
+			site("handle", "app.py", json.Number("9"), "0.399", "1", "4", "31457280.0"),
+			site("put", "cache.cc", nil, "0.71", "2", "2", "1024"),
+			site("evil\x1b[31m", "", nil, "0.0", "0", "1", "12"),
+		},
+	}}
+	var out bytes.Buffer
+	require.NoError(t, a.Text(&out))
+	require.Equal(t, "no rows: "+q.Title+`
+nearest: handle app.py:9 (service shop): chance 39 %, 40 % is required; 1 of 4 processes leaks
+nearest: put cache.cc (service shop): chance 71 %; 2 of 2 processes leak; gained 1.00 KiB per host, 1 MiB is required
+nearest: evil\u001b[31m (service shop): chance 0 %, 40 % is required; 0 of 1 process leak; gained 12 B per host, 1 MiB is required
+`, out.String())
+	out.Reset()
+	require.NoError(t, a.JSON(&out))
+	require.Contains(t, out.String(), `"site_key": "9223372036854775807"`)
+	document, err := jsonschema.UnmarshalJSON(&out)
+	require.NoError(t, err)
+	require.NoError(t, answerSchema(t).Validate(document))
+
+	out.Reset()
+	a.Nearest.Rows = nil
+	require.NoError(t, a.Text(&out))
+	require.Contains(t, out.String(), "\nnearest: none; the question coverage counts the processes that were judged\n")
 }
 
 func TestFailures(t *testing.T) {
@@ -150,10 +189,16 @@ func TestFailures(t *testing.T) {
 	require.ErrorIs(t, err, query.ErrNoDuckDB)
 }
 
-// TestAnswerMeetsItsSchema validates the JSON against docs/schema.
-func TestAnswerMeetsItsSchema(t *testing.T) {
+func answerSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "docs/schema/fleet-query.schema.json"))
 	require.NoError(t, err)
+	return schema
+}
+
+// TestAnswerMeetsItsSchema validates the JSON against docs/schema.
+func TestAnswerMeetsItsSchema(t *testing.T) {
+	schema := answerSchema(t)
 	q, err := query.Find("leaks")
 	require.NoError(t, err)
 	for _, output := range []string{"[]", rows} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -16,6 +17,9 @@ import (
 type Answer struct {
 	Question Question
 	*Result
+	// Nearest has the sites that come nearest to a row, if there is none. It is nil for questions that have
+	// no such sites.
+	Nearest *Result
 }
 
 // Text writes a table. Bytes are in units; a key is a number.
@@ -23,6 +27,7 @@ func (a *Answer) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	if len(a.Rows) == 0 {
 		p.Linef("no rows: %s", a.Question.Title)
+		a.nearest(p)
 		return p.Err
 	}
 	table := [][]string{make([]string, len(a.Columns))}
@@ -83,6 +88,59 @@ func cell(column string, v any) string {
 	return n.String()
 }
 
+// nearest writes how close to a row the nearest sites come, and why they are none:
+//
+//	nearest: handle app.py:9 (service shop): chance 31 %, 40 % is required; 1 of 4 processes leaks
+func (a *Answer) nearest(p *text.Printer) {
+	if a.Nearest == nil {
+		return
+	}
+	if len(a.Nearest.Rows) == 0 {
+		p.Linef("nearest: none; the question coverage counts the processes that were judged")
+	}
+	for _, row := range a.Nearest.objects() {
+		chance, gained := number(row["mean_confidence"]), number(row["gained_bytes_per_host"])
+		reached := units.Percent(chance)
+		if chance < verdict.Chosen.Least {
+			reached = fmt.Sprintf("%d %%, %s is required", int(100*chance), units.Percent(verdict.Chosen.Least))
+		}
+		line := fmt.Sprintf("nearest: %s (service %v): chance %s; %s", place(row), row["service"], reached,
+			leaking(row["leaking_processes"], row["processes"]))
+		if gained < float64(verdict.Chosen.Gained) {
+			line += fmt.Sprintf("; gained %s per host, %s is required", units.Bytes(gained), units.RoundBytes(verdict.Chosen.Gained))
+		}
+		p.Linef("%s", text.Clean(line))
+	}
+}
+
+// leaking says in how many of the processes a site leaks.
+func leaking(some, all any) string {
+	verb := "leak"
+	if number(some) == 1 {
+		verb = "leaks"
+	}
+	return fmt.Sprintf("%v of %s %s", some, units.CountOf(int(number(all)), "process", "processes"), verb)
+}
+
+// place is the name of a site with its file and line, as far as they are known.
+func place(row map[string]any) string {
+	name := text.Clip(fmt.Sprint(row["function_name"]), longest)
+	switch {
+	case row["file"] == "":
+		return name
+	case row["line"] == nil:
+		return fmt.Sprintf("%s %v", name, row["file"])
+	}
+	return fmt.Sprintf("%s %v:%v", name, row["file"], row["line"])
+}
+
+// number returns a value of the engine as a number, and 0 for anything else.
+func number(v any) float64 {
+	n, _ := v.(json.Number)
+	f, _ := n.Float64()
+	return f
+}
+
 // CSV writes a line of names and a line per row.
 func (a *Answer) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
@@ -107,6 +165,7 @@ type answerJSON struct {
 	Question string           `json:"question"`
 	Columns  []string         `json:"columns"`
 	Rows     []map[string]any `json:"rows"`
+	Nearest  []map[string]any `json:"nearest,omitempty"`
 }
 
 // JSON writes the result as heaplapse.fleet/1. Keys are strings: a number would lose digits in some
@@ -114,17 +173,26 @@ type answerJSON struct {
 func (a *Answer) JSON(w io.Writer) error {
 	out := answerJSON{
 		Schema: "heaplapse.fleet/1", Question: a.Question.Name,
-		Columns: append([]string{}, a.Columns...), Rows: []map[string]any{},
+		Columns: append([]string{}, a.Columns...), Rows: a.objects(),
 	}
-	for _, row := range a.Rows {
-		object := map[string]any{}
-		for c, v := range row {
-			if n, ok := v.(json.Number); ok && strings.HasSuffix(a.Columns[c], "_key") {
-				v = n.String()
-			}
-			object[a.Columns[c]] = v
-		}
-		out.Rows = append(out.Rows, object)
+	if a.Nearest != nil {
+		out.Nearest = a.Nearest.objects()
 	}
 	return text.WriteJSON(w, out)
+}
+
+// objects returns the rows by the names of their columns.
+func (r *Result) objects() []map[string]any {
+	out := []map[string]any{}
+	for _, row := range r.Rows {
+		object := map[string]any{}
+		for c, v := range row {
+			if n, ok := v.(json.Number); ok && strings.HasSuffix(r.Columns[c], "_key") {
+				v = n.String()
+			}
+			object[r.Columns[c]] = v
+		}
+		out = append(out, object)
+	}
+	return out
 }

@@ -173,6 +173,9 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 	if v.Blame.File != "" {
 		out.File = text.Clean(path.Base(v.Blame.File))
 	}
+	if line := int64(v.Blame.Line); line > 0 {
+		out.Line = &line
+	}
 	if out.Slope != nil {
 		const sides = 2 * 1.96 // of a 95 % interval
 		out.SlopeError = perHour(g.Series, (s.High-s.Low)/sides)

@@ -53,6 +53,7 @@ type Site struct {
 	Function   string  `parquet:"function,dict"`
 	Module     string  `parquet:"module,dict"`
 	File       string  `parquet:"file,dict"`
+	Line       *int64  `parquet:"line,optional"`
 	Label      string  `parquet:"label,dict"`
 	Confidence float64 `parquet:"confidence,dict"`
 	Gained     int64   `parquet:"gained"`

@@ -1,11 +1,13 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -39,10 +41,25 @@ func (t *Table) check(f *os.File) (in *parquet.File, err error) {
 	if !ok || id != t.id() {
 		return nil, fmt.Errorf("has the schema %q, want %s: export the run again with this version", id, t.id())
 	}
-	if in.Schema().String() != t.schema().String() {
+	if !t.hasColumnsOf(in.Schema()) {
 		return nil, errors.New("its columns differ from those of its schema")
 	}
 	return in, nil
+}
+
+// hasColumnsOf reports whether all columns of a file are columns of the table. A file of an older version
+// may lack columns that were added since, which are optional.
+func (t *Table) hasColumnsOf(file *parquet.Schema) bool {
+	if len(file.Columns()) == len(t.schema().Columns()) {
+		return file.String() == t.schema().String()
+	}
+	missing := slices.DeleteFunc(t.schema().Fields(), func(f parquet.Field) bool {
+		return slices.ContainsFunc(file.Fields(), func(g parquet.Field) bool {
+			return f.Name() == g.Name() && parquet.EqualNodes(f, g)
+		})
+	})
+	optional := !slices.ContainsFunc(missing, func(f parquet.Field) bool { return !f.Optional() })
+	return optional && len(file.Fields())+len(missing) == len(t.schema().Fields())
 }
 
 // asError turns a panic of the library, which damaged files cause, into an error.
@@ -82,18 +99,36 @@ func (t *Table) each(path string, use func(parquet.Row) error) (err error) {
 type reader struct {
 	path    string
 	rows    *parquet.GenericReader[any]
-	columns []parquet.LeafColumn
+	columns []parquet.LeafColumn // of the file
+	place   []int                // of each column of the file in the schema
+	missing []int                // columns of the schema that the file lacks
 	buffer  []parquet.Row
 	full    int // rows in the buffer
 	at      int
 	end     error
 }
 
-// newReader returns a reader of a file whose values must fit a schema.
+// newReader returns a reader of a file. Its rows have the columns of a schema; those that the file lacks are
+// null.
 func newReader(path string, in *parquet.File, schema *parquet.Schema) *reader {
-	return &reader{
-		path: path, rows: parquet.NewGenericReader[any](in), columns: columnsOf(schema), buffer: make([]parquet.Row, batch),
+	r := &reader{
+		path: path, rows: parquet.NewGenericReader[any](in), columns: columnsOf(in.Schema()), buffer: make([]parquet.Row, batch),
 	}
+	own, all := in.Schema().Columns(), schema.Columns()
+	for _, path := range own {
+		r.place = append(r.place, indexOf(all, path))
+	}
+	for i, path := range all {
+		if indexOf(own, path) < 0 {
+			r.missing = append(r.missing, i)
+		}
+	}
+	return r
+}
+
+// indexOf returns the number of a column; -1 if there is none.
+func indexOf(columns [][]string, path []string) int {
+	return slices.IndexFunc(columns, func(c []string) bool { return slices.Equal(c, path) })
 }
 
 // next returns the next row, which is valid until the one after the buffer's last is read, or io.EOF.
@@ -105,7 +140,23 @@ func (r *reader) next() (parquet.Row, error) {
 		r.fill()
 	}
 	r.at++
-	return r.buffer[r.at-1], nil
+	return r.widen(r.buffer[r.at-1]), nil
+}
+
+// widen returns a row of the file with the columns of the schema.
+func (r *reader) widen(row parquet.Row) parquet.Row {
+	if len(r.missing) == 0 {
+		return row
+	}
+	out := make(parquet.Row, 0, len(row)+len(r.missing))
+	for _, v := range row {
+		out = append(out, v.Level(v.RepetitionLevel(), v.DefinitionLevel(), r.place[v.Column()]))
+	}
+	for _, column := range r.missing {
+		out = append(out, parquet.NullValue().Level(0, 0, column))
+	}
+	slices.SortStableFunc(out, func(a, b parquet.Value) int { return cmp.Compare(a.Column(), b.Column()) })
+	return out
 }
 
 func (r *reader) fill() {

@@ -253,6 +253,66 @@ func TestFilesOfOtherSchemas(t *testing.T) {
 	require.ErrorContains(t, err, `has the schema "heaplapse.fleet.runs/1", want heaplapse.fleet.sites/1`)
 }
 
+// olderSite is a row of the table sites as heaplapse 0.1 wrote it: without the line.
+type olderSite struct {
+	Night      string  `parquet:"night,dict"`
+	RunID      string  `parquet:"run_id,dict"`
+	Service    string  `parquet:"service,dict"`
+	Host       string  `parquet:"host,dict"`
+	BuildID    string  `parquet:"build_id,dict"`
+	SiteKey    int64   `parquet:"site_key,dict"`
+	KeyKind    string  `parquet:"key_kind,dict"`
+	PathKey    int64   `parquet:"path_key,dict"`
+	Function   string  `parquet:"function,dict"`
+	Module     string  `parquet:"module,dict"`
+	File       string  `parquet:"file,dict"`
+	Label      string  `parquet:"label,dict"`
+	Confidence float64 `parquet:"confidence,dict"`
+	Gained     int64   `parquet:"gained"`
+	Slope      *int64  `parquet:"slope,optional"`
+	SlopeError *int64  `parquet:"slope_error,optional"`
+	Sigma      int64   `parquet:"sigma"`
+	Level      int64   `parquet:"level"`
+	Now        int64   `parquet:"now"`
+	Objects    int64   `parquet:"objects"`
+	Noise      int64   `parquet:"noise"`
+	CallPaths  int64   `parquet:"call_paths"`
+}
+
+// TestFilesOfOlderVersions: rows without a column that was added since are compacted with others. A file
+// without a column that all versions have is refused.
+func TestFilesOfOlderVersions(t *testing.T) {
+	dir := t.TempDir()
+	e := exported(1, 3, 1)
+	line := int64(9)
+	for i := range e.Sites {
+		e.Sites[i].Line = &line
+	}
+	put(t, dir, e)
+	old := olderSite{Night: night, RunID: "web-2", Service: "shop", Host: "web-2", SiteKey: 1, File: "app.py", Now: 4096, CallPaths: 2}
+	path := filepath.Join(dir, "sites", "night="+night, "web-2.parquet")
+	id := parquet.KeyValueMetadata("heaplapse.schema", "heaplapse.fleet.sites/1")
+	require.NoError(t, parquet.WriteFile(path, []olderSite{old}, id))
+	compact(t, dir)
+	all := sites(t, dir)
+	require.Len(t, all, 4)
+	for _, s := range all {
+		if s.Host != "web-2" {
+			require.Equal(t, line, *s.Line)
+			continue
+		}
+		require.Equal(t, rows.Site{
+			Night: night, RunID: "web-2", Service: "shop", Host: "web-2", SiteKey: 1, File: "app.py", Now: 4096, CallPaths: 2,
+		}, s)
+	}
+
+	require.NoError(t, parquet.WriteFile(path, []struct {
+		Night string `parquet:"night,dict"`
+	}{{night}}, id))
+	err := table.Compact(dir, func(table.Compaction) error { return nil })
+	require.ErrorContains(t, err, "its columns differ from those of its schema")
+}
+
 func TestNothingToCompact(t *testing.T) {
 	require.ErrorContains(t, table.Compact(t.TempDir(), nil), "no tables of a fleet")
 }

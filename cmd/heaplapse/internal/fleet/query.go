@@ -82,7 +82,7 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 		}
 		return output.Lines(c.Out, strings.TrimSuffix(text, "\n"))
 	}
-	result, err := query.DuckDB(ctx, q, filepath.Clean(dir), f.duckdb)
+	answer, err := query.Ask(ctx, q, filepath.Clean(dir), f.duckdb)
 	if errors.Is(err, query.ErrNoDuckDB) {
 		err = fmt.Errorf("%w: install one of them (python3 -m pip install duckdb, or the program from duckdb.org), "+
 			"or print the question for another engine (--print)", err)
@@ -93,5 +93,5 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 	if nights := query.FutureNights(dir, time.Now()); len(nights) > 0 {
 		c.Doubt("nights in the future are ignored, because the clock of a host is wrong: " + strings.Join(nights, ", "))
 	}
-	return f.Render(c.Out, &query.Answer{Question: q, Result: result})
+	return f.Render(c.Out, answer)
 }

@@ -1,6 +1,7 @@
--- The tables for Spark SQL. recursiveFileLookup keeps Spark from reading the night from the path as a DATE.
+-- The tables for Spark SQL. recursiveFileLookup keeps Spark from reading the night from the path as a DATE. mergeSchema
+-- takes files of older versions, which have no column line.
 CREATE OR REPLACE TEMPORARY VIEW all_runs USING parquet OPTIONS (path '${DIR}/runs', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
-CREATE OR REPLACE TEMPORARY VIEW all_sites USING parquet OPTIONS (path '${DIR}/sites', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
+CREATE OR REPLACE TEMPORARY VIEW all_sites USING parquet OPTIONS (path '${DIR}/sites', recursiveFileLookup 'true', pathGlobFilter '*.parquet', mergeSchema 'true');
 CREATE OR REPLACE TEMPORARY VIEW aliases USING parquet OPTIONS (path '${DIR}/aliases', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
 -- Nights in the future, from hosts whose clock is wrong, would hide all others.
 CREATE OR REPLACE TEMPORARY VIEW runs AS SELECT * FROM all_runs WHERE night <= CAST(date_add(current_date(), 1) AS STRING);

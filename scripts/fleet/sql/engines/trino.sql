@@ -9,7 +9,7 @@ CREATE TABLE all_runs (run_id VARCHAR, service VARCHAR, host VARCHAR, pid BIGINT
     night VARCHAR)
 WITH (format = 'PARQUET', external_location = '${DIR}/runs', partitioned_by = ARRAY['night']);
 CREATE TABLE all_sites (run_id VARCHAR, service VARCHAR, host VARCHAR, build_id VARCHAR, site_key BIGINT, key_kind VARCHAR, path_key BIGINT,
-  function VARCHAR, module VARCHAR, file VARCHAR, label VARCHAR, confidence DOUBLE, gained BIGINT,
+  function VARCHAR, module VARCHAR, file VARCHAR, line BIGINT, label VARCHAR, confidence DOUBLE, gained BIGINT,
     slope BIGINT, slope_error BIGINT,
   sigma BIGINT, level BIGINT, now BIGINT, objects BIGINT, noise BIGINT, call_paths BIGINT, night VARCHAR)
 WITH (format = 'PARQUET', external_location = '${DIR}/sites', partitioned_by = ARRAY['night']);
