@@ -34,9 +34,11 @@ test-race: deps ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 .PHONY: test-full
+test-full: export HEAPLAPSE_FULL = 1
 test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes out/test-full.txt
 	@mkdir -p $(OUT)
-	HEAPLAPSE_FULL=1 scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
+	scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
+	scripts/harm/all.sh 2>&1 | tee -a $(OUT)/test-full.txt
 
 .PHONY: lint
 lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, the schemas of workflows and examples, and the links of the site

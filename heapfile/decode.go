@@ -362,6 +362,7 @@ func (d *Decoder) stack(text []byte) (StackID, bool) {
 	}
 	id, ok := d.parseStack(text)
 	if ok {
+		d.room(d.texts.Growth())
 		d.texts.Put(text, hash, uint32(id))
 	}
 	return id, ok
@@ -391,14 +392,19 @@ func (d *Decoder) numbered() bool {
 	return int(next) == d.set.Len()
 }
 
-// intern returns the number of the stack in d.scratch. If that needs much memory, it checks before.
+// intern returns the number of the stack in d.scratch.
 func (d *Decoder) intern() uint32 {
-	const much = 1 << 20
-	if more := d.set.Growth(); more > much && d.Check != nil && d.noRoom == nil {
-		d.noRoom = d.Check(more)
-	}
+	d.room(d.set.Growth())
 	id, _ := d.set.Intern(0, d.scratch)
 	return id
+}
+
+// room checks the limit before more bytes are allocated, if they are many.
+func (d *Decoder) room(more int64) {
+	const much = 1 << 20
+	if more > much && d.Check != nil && d.noRoom == nil {
+		d.noRoom = d.Check(more)
+	}
 }
 
 func (d *Decoder) badRow(line []byte) {

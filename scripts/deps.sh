@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the tools that the tests need. As root on Debian or Ubuntu it runs apt-get; otherwise it
-# prints what to install. Tests skip what needs a missing tool, and fail if CI=true.
+# Installs the tools that the tests need, and with HEAPLAPSE_FULL=1 those of scripts/harm. As root on
+# Debian or Ubuntu it runs apt-get; otherwise it prints what to install. Tests skip what needs a missing
+# tool, and fail if CI=true.
 set -euo pipefail
 
 # A tool in PATH or a file, and the Debian package that has it.
@@ -14,6 +15,13 @@ needs=(
 	dot:graphviz chromium:chromium
 	'/usr/lib/*/libtcmalloc.so.4:libgoogle-perftools4' '/usr/lib/*/libtcmalloc_minimal.so.4:libtcmalloc-minimal4'
 	'/usr/lib/*/libjemalloc.so.2:libjemalloc2' /usr/lib/debug/.build-id:libc6-dbg
+)
+
+[ "${HEAPLAPSE_FULL:-}" != 1 ] || needs+=(
+	bwrap:bubblewrap firejail:firejail runc:runc /usr/share/containers/seccomp.json:golang-github-containers-common
+	systemd-analyze:systemd /usr/include/seccomp.h:libseccomp-dev
+	mkfs.ext4:e2fsprogs fsfreeze:util-linux /usr/lib/python3/dist-packages/fusepy.py:python3-fusepy
+	'/usr/include/*/cblas.h:libopenblas-dev' /usr/include/jemalloc/jemalloc.h:libjemalloc-dev
 )
 
 # installed TOOL|PATTERN: a pattern begins with a slash.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
@@ -34,6 +35,10 @@ type app struct {
 	settings   settings.File
 	signals    interrupt.Handler
 }
+
+// init keeps the main thread for main, which only waits. The kernel gives signals to the main thread: if
+// that waited for a disk that does not answer, record could not forward them to the program.
+func init() { runtime.LockOSThread() }
 
 func main() {
 	a := &app{}

@@ -199,20 +199,21 @@ func (a *app) endAs(outcome record.Outcome) {
 }
 
 // runUnrecorded becomes the program, if it can run although err keeps it from being recorded. Else it
-// returns err. With --duration, it runs the program and ends it in time.
+// returns err. With --duration, it runs the program and ends it in time. It also runs it if a thread
+// waits for a file system.
 func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Options, err error) error {
 	if f.orFail || f.dryRun || !record.CanRun(err) {
 		return err
 	}
 	reason := strings.ReplaceAll(err.Error(), "\n", "; ")
 	a.Complain(fmt.Errorf("the program runs without a recording: %s (--or-fail does not run it then)", reason))
-	if o.Duration == 0 {
+	if o.Duration == 0 && record.CanExec(err) {
 		return record.Exec(o)
 	}
 	a.signals.Stop() // they are for the program
 	outcome, err := record.RunUnrecorded(ctx, o)
 	a.signals.Start()
-	if record.CanRun(err) {
+	if record.CanExec(err) {
 		a.Complain(fmt.Errorf("--duration does not end the program: %w", err))
 		return record.Exec(o)
 	}

@@ -48,16 +48,12 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	out, err := plan.prepareDir()
+	out, w, err := plan.open(channel.Open)
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
 	}
-	if plan.receiver, err = channel.Open(plan.prefix); err != nil {
-		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, plan.cleanUp(out))}
-	}
-	a := &attachment{AttachOptions: o, plan: plan, sessions: map[int]*attach.Session{}, left: map[int]bool{}}
-	w := plan.watchDir()
 	defer w.Close()
+	a := &attachment{AttachOptions: o, plan: plan, sessions: map[int]*attach.Session{}, left: map[int]bool{}}
 	if err := a.begin(ctx); err != nil {
 		_ = plan.receiver.Close() // it fails for the same reason, or has nothing to tell
 		return Outcome{}, errors.Join(withStatus(a.advise(err)), plan.cleanUp(out))

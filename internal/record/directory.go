@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,9 @@ import (
 )
 
 // chooseDir sets the directory and the prefix of the snapshots.
-func (p *Plan) chooseDir() error {
+func (p *Plan) chooseDir() error { return p.within(func() {}, p.chooseName) }
+
+func (p *Plan) chooseName() error {
 	name := outdir.Name(filepath.Base(p.Target.Path), "program")
 	if pattern := (outdir.Pattern{Text: p.Dir, Time: time.Now(), PID: os.Getpid()}); p.Dir == "" {
 		fallback := outdir.Default(name)
@@ -72,6 +75,45 @@ func (p *Plan) otherDirectory() string {
 	return p.Flags.If(option.Output, " with %s (%%n in its name is the first free number)") + replace
 }
 
+// answerWithin is the time that the file system of the directory has for each step.
+const answerWithin = 2 * time.Second
+
+// within calls functions that use the directory, one after another, until one fails. If the file system
+// does not answer, it returns a [NotRecorded] error, and p must not be used any more. The step that is
+// waited for goes on then; undo is called if it returns without an error.
+func (p *Plan) within(undo func(), steps ...func() error) error {
+	dir, done, abandoned := cmp.Or(p.Dir, "the current directory"), make(chan error), make(chan struct{})
+	go func() {
+		for _, step := range steps {
+			err := step()
+			select {
+			case done <- err:
+			case <-abandoned:
+				if err == nil {
+					undo()
+				}
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for range steps {
+		select {
+		case err := <-done:
+			if err != nil {
+				return err
+			}
+		case <-time.After(answerWithin):
+			close(abandoned)
+			err := fmt.Errorf("%s: the file system has not answered for %s", dir, answerWithin)
+			return &status.Error{Status: status.Failed, Err: &NotRecorded{Err: err, Stalled: true}}
+		}
+	}
+	return nil
+}
+
 // MakeDir creates the directory of the snapshots, and removes the recording in it if that is to be
 // replaced. Run calls it if it was not called. Another recording may have taken a free name since
 // Prepare: then p.Dir and p.Settings change.
@@ -84,6 +126,11 @@ func (p *Plan) MakeDir() error {
 			return notRecorded(fmt.Errorf("the recording in %s was not removed: %w", p.Dir, err))
 		}
 	}
+	return p.within(p.removeDir, p.createDir)
+}
+
+// createDir creates the directory, under another name if that is taken.
+func (p *Plan) createDir() error {
 	_, missing := os.Lstat(p.dir())
 	err := p.makeDir()
 	for p.freeName != nil && errors.Is(err, os.ErrExist) {

@@ -74,3 +74,15 @@ func TestAFailedBeginningLeavesNoManifest(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, out.Close())
 }
+
+// TestDirectoryThatDoesNotAnswer: the program can run, and what is done later is undone.
+func TestDirectoryThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	p, answer, undone := &Plan{Options: Options{Dir: "there"}}, make(chan struct{}), make(chan struct{})
+	err := p.within(func() { close(undone) }, func() error { return nil }, func() error { <-answer; return nil })
+	require.ErrorContains(t, err, "there: the file system has not answered for 2s")
+	require.True(t, CanRun(err))
+	require.False(t, CanExec(err), "exec waits for the other threads")
+	close(answer)
+	<-undone
+}

@@ -4,6 +4,7 @@ package record
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,17 +13,46 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
-// prepareDir creates the directory, the manifest with its first records, and the copy of the vDSO.
+// open creates and prepares the directory, sets p.receiver, which writes there, and watches it. receive is
+// [channel.Listen] or [channel.Open]. After an error, another recording can use the directory.
+func (p *Plan) open(receive func(prefix string) (*channel.Receiver, error)) (*manifest.Writer, *collect.Watcher, error) {
+	if err := p.MakeDir(); err != nil {
+		return nil, nil, err
+	}
+	var out *manifest.Writer
+	var w *collect.Watcher
+	undo := func() {
+		w.Close()
+		if p.receiver != nil {
+			_ = p.receiver.Close() // nobody is told: the program runs already
+		}
+		_ = p.cleanUp(out)
+	}
+	err := p.within(undo,
+		func() (err error) { out, err = p.prepareDir(); return err },
+		func() (err error) {
+			if p.receiver, err = receive(p.prefix); err != nil {
+				return errors.Join(err, p.cleanUp(out))
+			}
+			return nil
+		},
+		func() error { w = p.watchDir(); return nil },
+	)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, w, nil
+}
+
+// prepareDir creates the manifest with its first records, and the copy of the vDSO.
 // After an error, another recording can use the directory.
 func (p *Plan) prepareDir() (*manifest.Writer, error) {
-	if err := p.MakeDir(); err != nil {
-		return nil, err
-	}
 	out, err := manifest.Create(p.dir())
 	if err != nil {
 		p.removeFiles()
@@ -134,7 +164,12 @@ func (p *Plan) removeFiles() {
 	dir := p.dir()
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
 	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
+	p.removeDir()
+}
+
+// removeDir removes the directory if MakeDir has created it and it is empty.
+func (p *Plan) removeDir() {
 	if p.created {
-		_ = os.Remove(dir) // only if it is empty
+		_ = os.Remove(p.dir())
 	}
 }

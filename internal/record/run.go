@@ -23,14 +23,10 @@ import (
 // Run runs the program and returns when it has ended. It returns a [status.Error] if the program
 // could not be run. If ctx is canceled, Run sends SIGTERM to the program.
 func (p *Plan) Run(ctx context.Context) (Outcome, error) {
-	out, err := p.prepareDir()
+	out, w, err := p.open(channel.Listen)
 	if err != nil {
 		return Outcome{}, notRecorded(err)
 	}
-	if p.receiver, err = channel.Listen(p.prefix); err != nil {
-		return Outcome{}, notRecorded(errors.Join(err, p.cleanUp(out)))
-	}
-	w := p.watchDir()
 	defer w.Close()
 	signals := catchSignals()
 	defer signal.Stop(signals)

@@ -20,7 +20,12 @@ import (
 // NotRecorded is the error of Prepare, MakeDir and Run if the program cannot be recorded, for a reason
 // that is not the program's or the command line's: the directory cannot be written, or the engine does
 // not work on this machine. The program was not started. [Exec] runs it without a recording.
-type NotRecorded struct{ Err error }
+type NotRecorded struct {
+	Err error
+	// Stalled is set if the file system of the directory does not answer. A thread of this process waits
+	// for it, and so would Exec: only [RunUnrecorded] runs the program.
+	Stalled bool
+}
 
 func (e *NotRecorded) Error() string { return e.Err.Error() }
 
@@ -31,13 +36,19 @@ func notRecorded(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &status.Error{Status: status.Failed, Err: &NotRecorded{err}}
+	return &status.Error{Status: status.Failed, Err: &NotRecorded{Err: err}}
 }
 
 // CanRun reports whether a program can be run although err keeps it from being recorded.
 func CanRun(err error) bool {
 	var e *NotRecorded
 	return errors.As(err, &e)
+}
+
+// CanExec reports whether [Exec] can run the program although err keeps it from being recorded.
+func CanExec(err error) bool {
+	var e *NotRecorded
+	return errors.As(err, &e) && !e.Stalled
 }
 
 // Exec replaces this process by the program of the options, which runs as if it had been started

@@ -9,14 +9,18 @@ type Texts struct {
 	seed    maphash.Seed
 	slots   []uint32 // entry + 1, 0 is free; a power of two long
 	entries []textEntry
-	arena   []byte
+	last    []byte   // the used part of the last chunk
+	chunks  [][]byte // of the texts. They are not moved: to copy all texts would take their size again
 }
 
 type textEntry struct {
-	hash       uint64
-	begin, end int
-	number     uint32
+	hash   uint64
+	at     place
+	number uint32
 }
+
+// textChunk is the size of a chunk in bytes. A longer text has a chunk of its own.
+const textChunk = 1 << 16
 
 // Find returns the number of a text, and its hash, which Put needs.
 func (c *Texts) Find(text []byte) (number uint32, hash uint64, ok bool) {
@@ -28,7 +32,7 @@ func (c *Texts) Find(text []byte) (number uint32, hash uint64, ok bool) {
 	mask := uint64(len(c.slots) - 1)
 	for i := hash & mask; c.slots[i] != 0; i = (i + 1) & mask {
 		e := &c.entries[c.slots[i]-1]
-		if e.hash == hash && string(c.arena[e.begin:e.end]) == string(text) {
+		if e.hash == hash && string(c.text(e.at)) == string(text) {
 			return e.number, hash, true
 		}
 	}
@@ -40,10 +44,33 @@ func (c *Texts) Put(text []byte, hash uint64, number uint32) {
 	if 2*(len(c.entries)+1) > len(c.slots) {
 		c.grow()
 	}
-	begin := len(c.arena)
-	c.arena = append(c.arena, text...)
-	c.entries = append(c.entries, textEntry{hash, begin, len(c.arena), number})
+	c.entries = append(c.entries, textEntry{hash, c.store(text), number})
 	c.insert(hash, uint32(len(c.entries)))
+}
+
+// Growth returns about the number of bytes that the next Put allocates, without those of the text.
+func (c *Texts) Growth() (bytes int64) {
+	const slot, entry = 4, 24 // bytes
+	n := int64(len(c.entries))
+	if 2*(n+1) > int64(len(c.slots)) {
+		bytes += 2 * slot * int64(len(c.slots))
+	}
+	if len(c.entries) == cap(c.entries) {
+		bytes += entry * (n + n/4)
+	}
+	return bytes
+}
+
+func (c *Texts) text(p place) []byte { return c.chunks[p.chunk][p.begin : p.begin+p.n] }
+
+func (c *Texts) store(text []byte) place {
+	if len(c.chunks) == 0 || len(text) > cap(c.last)-len(c.last) {
+		c.last = make([]byte, 0, max(textChunk, len(text)))
+		c.chunks = append(c.chunks, c.last[:cap(c.last)])
+	}
+	p := place{uint32(len(c.chunks) - 1), uint32(len(c.last)), uint32(len(text))}
+	c.last = append(c.last, text...)
+	return p
 }
 
 func (c *Texts) grow() {

@@ -22,6 +22,7 @@ import (
 	"github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // refusal attaches to a process, which must be refused with the text. %d in the text is the number of
@@ -133,6 +134,14 @@ func TestRefusesPrograms(t *testing.T) {
 			refusal(t, run(t, program).Process.Pid, Unsupported, c.text)
 		})
 	}
+}
+
+func TestRefusesMusl(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "musl")
+	out, err := exec.Command(testutil.Need(t, "musl-gcc"), "-pthread", "-o", program, "testdata/busy.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	refusal(t, run(t, program).Process.Pid, Unsupported,
+		"process %d uses musl: attach supports glibc: start it under heaplapse record")
 }
 
 func TestRefusesRecordedProcess(t *testing.T) {

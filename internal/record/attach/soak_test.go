@@ -38,6 +38,16 @@ const (
 // soakNumbers is the file of these numbers.
 type soakNumbers struct{ *os.File }
 
+func newSoakNumbers(t *testing.T) soakNumbers {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "shared")
+	require.NoError(t, os.WriteFile(name, make([]byte, 4096), 0o600))
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.Close()) })
+	return soakNumbers{f}
+}
+
 func (n soakNumbers) get(t *testing.T, i int64) int64 {
 	t.Helper()
 	var b [8]byte
@@ -84,18 +94,15 @@ func (a *attached) events(t *testing.T) (text string) {
 
 // TestSoak attaches to a server that never rests, and detaches, for as long as HEAPLAPSE_SOAK says. Each
 // recording has exactly the blocks that were allocated meanwhile, and the process does not need more and
-// more. Stalls are logged: how long a thread is not run also depends on the machine.
+// more. Stalls are logged: how long a thread is not run also depends on the machine, so the same server runs
+// beside it, not attached to.
 func TestSoak(t *testing.T) {
 	const first = 3 // cycles, after which nothing grows
-	shared := filepath.Join(t.TempDir(), "shared")
-	require.NoError(t, os.WriteFile(shared, make([]byte, 4096), 0o600))
-	f, err := os.OpenFile(shared, os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer f.Close()
-	numbers := soakNumbers{f}
 	duration := soak(t)
 	every := min(duration/6, 20*time.Second)
-	p := run(t, compile(t, "soak.c", "-fno-builtin"), compile(t, "plugin.c", "-shared", "-fPIC"), shared)
+	program, plugin := compile(t, "soak.c", "-fno-builtin"), compile(t, "plugin.c", "-shared", "-fPIC")
+	numbers, beside := newSoakNumbers(t), newSoakNumbers(t)
+	p, other := run(t, program, plugin, numbers.Name()), run(t, program, plugin, beside.Name())
 	var before, after usage
 	cycle := 0
 	for end := time.Now().Add(duration); time.Now().Before(end) || cycle <= first; cycle++ {
@@ -115,6 +122,7 @@ func TestSoak(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(dir))
 		numbers.set(t, soakDrop, 1)
+		beside.set(t, soakDrop, 1)
 		require.Eventually(t, func() bool { return numbers.get(t, soakDrop) == 0 }, time.Minute, time.Millisecond)
 		time.Sleep(every / 2)
 		after = usageOf(t, p.Process.Pid)
@@ -122,14 +130,16 @@ func TestSoak(t *testing.T) {
 			before = after
 		}
 	}
-	t.Logf("%d cycles in %s; after %d %+v, in the end %+v; the longest round of a thread took %s",
-		cycle, duration, first, before, after, time.Duration(numbers.get(t, soakLongest)))
+	t.Logf("%d cycles in %s; after %d %+v, in the end %+v; the longest round of a thread took %s, beside it %s",
+		cycle, duration, first, before, after,
+		time.Duration(numbers.get(t, soakLongest)), time.Duration(beside.get(t, soakLongest)))
 	const tolerance = 16 << 10 // KiB: what the allocator keeps differs
 	assert.LessOrEqual(t, after.Resident, before.Resident+tolerance)
 	assert.LessOrEqual(t, after.Threads, before.Threads+1) // one that has just begun
 	assert.LessOrEqual(t, after.OpenFiles, before.OpenFiles+1)
 	assert.LessOrEqual(t, after.Mappings, before.Mappings+50) // threads, and libraries
 	assert.Contains(t, p.end(t), "done\n")
+	assert.Contains(t, other.end(t), "done\n")
 }
 
 // TestForkHandlers attaches to a server that forks, and that has a library whose handlers of fork allocate,

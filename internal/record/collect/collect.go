@@ -81,6 +81,7 @@ type Collector struct {
 	engineNotes []string
 
 	requests chan func()
+	stop     chan struct{}
 	stopped  chan struct{}
 }
 
@@ -102,7 +103,7 @@ func New(o Options, out *manifest.Writer) *Collector {
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
 		unrecorded: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{}, programs: map[string]bool{},
 		filtered: map[string]bool{}, problems: map[string]bool{},
-		requests: make(chan func()), stopped: make(chan struct{}),
+		requests: make(chan func()), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
 
@@ -136,25 +137,27 @@ func (c *Collector) Run(w *Watcher) {
 			c.checkProcesses()
 		case r := <-c.compress.results():
 			c.handleCompressed(r)
-		case f, ok := <-c.requests:
-			if !ok {
-				return
-			}
+		case f := <-c.requests:
 			f()
+		case <-c.stop:
+			return
 		}
 	}
 }
 
-// do calls a function in the goroutine of Run and waits for it.
+// do calls a function in the goroutine of Run and waits for it, unless Run ends.
 func (c *Collector) do(f func()) {
 	done := make(chan struct{})
-	c.requests <- func() { f(); close(done) }
-	<-done
+	select {
+	case c.requests <- func() { f(); close(done) }:
+		<-done
+	case <-c.stop:
+	}
 }
 
 // Stop ends Run and waits for that. Afterwards call Finish or Leave.
 func (c *Collector) Stop() {
-	close(c.requests)
+	close(c.stop)
 	<-c.stopped
 }
 

@@ -166,3 +166,20 @@ func TestRequestLast(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestLastOnAStalledDisk: RequestLast returns although Run waits, and sends no signal later.
+func TestRequestLastOnAStalledDisk(t *testing.T) {
+	s := collectFrom(t, "trap 'snap 2' USR1; snap 1; while :; do sleep 0.01; done")
+	s.waitFor(t, 1)
+	waits, answer := make(chan struct{}), make(chan struct{})
+	go s.do(func() { close(waits); <-answer })
+	<-waits
+	s.RequestLast(int(unix.SIGUSR1))
+	close(answer)
+	s.do(func() {}) // what was requested is done
+	s.do(func() { require.Empty(t, s.requested) })
+	require.NoError(t, s.cmd.Process.Kill())
+	_ = s.cmd.Wait() // it was killed
+	s.Stop()
+	require.Equal(t, 1, s.Finish(Exit{State: s.cmd.ProcessState, Time: time.Now()}).Snapshots)
+}

@@ -12,30 +12,46 @@ import (
 )
 
 const (
-	lastWithin   = 3 * time.Second        // maximum time that RequestLast waits
+	lastWithin   = 2 * time.Second        // maximum time that RequestLast waits
 	requestEvery = 300 * time.Millisecond // the profiler ignores a request while it is busy
 	poll         = 10 * time.Millisecond
 )
 
 // RequestLast makes the recorded processes take a last snapshot, with the signal that their engine
-// takes for a request, and waits until they have. It is called while Run runs.
+// takes for a request, and waits until they have. It is called while Run runs. It does not wait longer if
+// Run itself waits, for a disk that does not answer.
 func (c *Collector) RequestLast(signal int) {
-	waiting := c.request(signal, nil)
-	deadline, retry := time.Now().Add(lastWithin), time.Now().Add(requestEvery)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.requestUntil(time.Now().Add(lastWithin), signal)
+	}()
+	select {
+	case <-done:
+	case <-time.After(lastWithin):
+	}
+}
+
+func (c *Collector) requestUntil(deadline time.Time, signal int) {
+	waiting, retry := c.request(deadline, signal, nil), time.Now().Add(requestEvery)
 	for len(waiting) > 0 && time.Now().Before(deadline) {
 		time.Sleep(poll)
 		waiting = c.stillWaiting(waiting)
 		if time.Now().After(retry) {
-			waiting, retry = c.request(signal, waiting), time.Now().Add(requestEvery)
+			waiting, retry = c.request(deadline, signal, waiting), time.Now().Add(requestEvery)
 		}
 	}
 }
 
 // request sends the signal to the processes in only, or to all that write snapshots if only is nil.
-// It returns the number of snapshots that each of them has written so far.
-func (c *Collector) request(signal int, only map[int]int) map[int]int {
+// It returns the number of snapshots that each of them has written so far. After the deadline, it does
+// nothing.
+func (c *Collector) request(deadline time.Time, signal int, only map[int]int) map[int]int {
 	waiting := map[int]int{}
 	c.do(func() {
+		if time.Now().After(deadline) {
+			return
+		}
 		for pid, p := range c.procs {
 			_, again := only[pid]
 			if (only != nil && !again) || !p.recorded || !p.known || p.ended || !proc.Catches(pid, signal) {

@@ -50,7 +50,7 @@ func (p *Process) classify(m *Module) {
 	switch {
 	case strings.HasPrefix(base, "ld-linux") || strings.HasPrefix(base, "ld-2."):
 		p.Loader = m
-	case strings.HasPrefix(base, "ld-musl") || strings.HasPrefix(base, "libc.musl"):
+	case m.Symbol("_dl_debug_addr").Start != 0: // its file may be called libc.so
 		p.Libc, p.Musl = m, true
 	case m.Symbol("gnu_get_libc_version").Start != 0:
 		p.Libc = m
