@@ -4,7 +4,9 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -223,4 +226,77 @@ func TestExceptions(t *testing.T) {
 			r.receiver.Flush()
 		}
 	}
+}
+
+// TestMoments runs programs that use their process in unusual ways, with the engine and without it.
+func TestMoments(t *testing.T) {
+	program := compile(t, "gcc", "moments.c", "-fno-builtin")
+	cases := [][]string{
+		{"signal", "prctl", "handled"}, {"signal", "seccomp", "handled"}, {"signal", "syscall", "handled"}, {"signal", "prctl", "default"},
+		{"signal-child", "prctl", "handled"}, {"signal-child", "prctl", "default"}, {"fork"}, {"dispatch"}, {"unshare"}, {"stacks"},
+		{"threads", "10"}, {"edges"}, {"limit"}, {"descriptors"}, {"memory"}, {"jumps"}, {"main"},
+	}
+	for _, args := range cases {
+		alone := exec.Command(program, args...)
+		want, err := alone.Output()
+		status, signal := exitOf(err)
+		for _, settings := range []string{"every=10", "period=4096 every=10 children=1"} {
+			what := fmt.Sprint(args, " ", settings)
+			r := record(t, settings, program, args...)
+			gotStatus, gotSignal := exitOf(r.cmd.Run())
+			assert.Equal(t, status, gotStatus, what)
+			assert.Equal(t, signal, gotSignal, what)
+			assert.Equal(t, string(want), r.stdout.String(), what)
+			assert.Positive(t, r.heaps(), what)
+		}
+	}
+}
+
+// strangeRecorder answers each request as the function does, which may return nil.
+func strangeRecorder(t *testing.T, answer func() []byte) (settings string) {
+	t.Helper()
+	name := fmt.Sprintf("heaplapse-test-%d", os.Getpid())
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: "@" + name, Net: "unixpacket"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.AcceptUnix()
+			if err != nil {
+				return
+			}
+			if control := answer(); control != nil {
+				_, _, _ = c.WriteMsgUnix([]byte{0}, control, nil)
+			}
+		}
+	}()
+	return "socket=" + name + " token=t answer=a"
+}
+
+// TestSilentRecorder: the recorder does not answer, and no thread can be created that writes the snapshots.
+// The program waits once, not for each snapshot that is due.
+func TestSilentRecorder(t *testing.T) {
+	harm, program := harmProgram(t), compile(t, "gcc", "moments.c", "-fno-builtin")
+	settings := strangeRecorder(t, func() []byte { return nil })
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, harm, "deny", fmt.Sprint(int(unix.EAGAIN)), fmt.Sprint(unix.SYS_CLONE), program, "busy")
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+engineFile(t),
+		Variable+"=period=4096 every=0 alloc=1000000 children=0 patience=3000 main=0000000 "+settings)
+	require.NoError(t, cmd.Run())
+}
+
+// TestManyDescriptors: somebody who has taken the name of the recorder answers with two descriptors. The program
+// keeps none.
+func TestManyDescriptors(t *testing.T) {
+	harm, program := harmProgram(t), compile(t, "gcc", "moments.c", "-fno-builtin")
+	settings := strangeRecorder(t, func() []byte { return unix.UnixRights(0, 0) })
+	want, err := exec.Command(program, "busy").Output()
+	require.NoError(t, err)
+	cmd := exec.Command(harm, "deny", fmt.Sprint(int(unix.EAGAIN)), fmt.Sprint(unix.SYS_CLONE), program, "busy")
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+engineFile(t),
+		Variable+"=period=4096 every=0 alloc=1000000 children=0 patience=3000 main=0000000 "+settings)
+	got, err := cmd.Output()
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
 }

@@ -41,10 +41,23 @@ func TestVanishingTables(t *testing.T) {
 	require.Equal(t, "ok\n", runProgram(t, nil, program))
 }
 
-// TestRaces runs threads in the tables of the engine, and one that writes snapshots, under ThreadSanitizer.
+// TestForkWhileReading: a fork does not begin while another thread has the loader's lock for the engine.
+func TestForkWhileReading(t *testing.T) {
+	program := linkSources(t, "forking", "testdata/forking.c", "-pthread",
+		"src/base/elf.c", "src/base/memory.c", "src/base/pages.c", "src/base/platform.c", "src/base/slots.c")
+	require.Equal(t, "ok\n", runProgram(t, nil, program))
+}
+
+// TestRaces runs threads in the tables of the engine, and one that writes snapshots, under sanitizers.
 func TestRaces(t *testing.T) {
+	for _, sanitizer := range []string{"thread", "address,undefined"} {
+		t.Run(sanitizer, func(t *testing.T) { testSanitized(t, sanitizer) })
+	}
+}
+
+func testSanitized(t *testing.T, sanitizer string) {
 	flags := []string{
-		"-Isrc", "-std=gnu11", "-fsanitize=thread", "-fwrapv", "-fno-strict-aliasing", "-w",
+		"-Isrc", "-std=gnu11", "-fsanitize=" + sanitizer, "-fno-sanitize-recover=all", "-fwrapv", "-fno-strict-aliasing", "-w",
 		"-Dmemcpy=hl_memcpy", "-Dmemmove=hl_memmove", "-Dmemset=hl_memset", "-Dmemcmp=hl_memcmp",
 		"-D__builtin_memcpy_inline=__builtin_memcpy",
 	}

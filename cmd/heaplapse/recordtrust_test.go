@@ -337,8 +337,9 @@ func TestRecordRunsTheProgramAnyway(t *testing.T) {
 	const program = ` -- sh -c "echo ran; exit 3"`
 	for name, c := range map[string]struct{ setup, reason string }{
 		"a directory that cannot be made": {"", "/proc/x"},
-		"no descriptors":                  {"ulimit -n 8;", "too many open files"},
-		"a limit of file sizes":           {"ulimit -f 0;", "file too large"},
+		"no descriptors":                  {"ulimit -n 8;", "too many open files: raise the limit of open files (ulimit -n)"},
+		"few descriptors":                 {"ulimit -n 10;", "too many open files: raise the limit of open files (ulimit -n)"},
+		"a limit of file sizes":           {"ulimit -f 0;", "file too large: raise the limit of file sizes (ulimit -f)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

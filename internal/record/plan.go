@@ -112,6 +112,10 @@ func (p *Plan) chooseAuto() error {
 			p.Why = p.autoReason(errs)
 			return nil
 		}
+		var limit *tooLow
+		if errors.As(err, &limit) {
+			return err
+		}
 		errs = append(errs, fmt.Errorf("%s: %w", e.name(), err))
 	}
 	return &status.Error{Status: status.Failed, Err: errors.Join(errs...)}
@@ -128,6 +132,10 @@ func (p *Plan) autoReason(failed []error) string {
 
 // tryEngine selects an engine if it supports the options, and its library is installed and works.
 func (p *Plan) tryEngine(e engine) error {
+	return explainLimit(p.tryEngineOnce(e))
+}
+
+func (p *Plan) tryEngineOnce(e engine) error {
 	if err := e.refuse(&p.Options); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@
 #include "output/channel.h"
 #include "output/events.h"
 #include "output/snapshot.h"
+#include "process/signals.h"
 
 int open(const char *path, int flags, ...);
 int close(int fd);
@@ -23,18 +24,25 @@ uint32_t hl_dump_count(void) { return count; }
 // --- the process ---
 
 static void forked(void) {
-    hl_fork_notice();
     hl_process.started = hl_clock(HL_MONOTONIC);
     hl_process.started_at = hl_clock(HL_REALTIME);
     hl_problems_forked();
     hl_events_forked();
     hl_channel_forked();
-    if (hl_config.children == HL_MAIN_ONLY) hl_live_as(HL_OFF);
+    hl_signals_forked();
+    if (hl_config.children != HL_MAIN_ONLY) return;
+    hl_live_as(HL_OFF);
+    hl_signals_end();
 }
 
 bool hl_dump_is_wanted(void) {
+    if (!hl_is_recording()) return false;
     uint64_t pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
-    if ((pid != hl_process.pid || *hl_fork_mark == 0) && hl_fork_is_new()) forked();
+    if (pid != hl_process.pid || *hl_fork_mark != HL_FORK_NOTICED) {
+        uint64_t signals = hl_signals_block();
+        hl_fork_notice(true);
+        hl_signals_restore(signals);
+    }
     return hl_is_recording() && pid == hl_process.pid;
 }
 

@@ -120,9 +120,17 @@ static bool is_unwinder(void *caller) {
 
 static bool started;
 
+// is_silent reports whether the adapter must do nothing: nothing is recorded, or a filter may kill
+// the process for its system calls.
+static bool is_silent(void) {
+    static enum { UNKNOWN, NO, YES } silent;
+    if (silent == UNKNOWN) silent = !hl_config_read() || hl_refuse_is_filtered() ? YES : NO;
+    return silent == YES;
+}
+
 HL_EXPORT int pipe2(int *ends, int flags) {
     void *caller = __builtin_return_address(0);
-    if (!started && is_unwinder(caller)) {
+    if (!started && is_unwinder(caller) && !is_silent()) {
         replace();
         return hl_pipe_open(ends, flags);
     }
@@ -134,7 +142,7 @@ HL_EXPORT int pipe2(int *ends, int flags) {
 
 __attribute__((constructor)) static void start(void) {
     started = true;
-    if (!hl_config_read()) return;
+    if (is_silent()) return;
     hl_target_read();
     if (!hl_refuse_is_safe()) return;
     hl_dump_init();

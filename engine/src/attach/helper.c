@@ -141,6 +141,7 @@ static enum hl_state record(void) {
 // heaplapse_attach_main is the body of the helper.
 HL_EXPORT void *heaplapse_attach_main(const struct hl_boot *b) {
     block_signals();
+    hl_signals_restore(hl_enter_slow_path()); // the process may be a child that nothing noticed
     set_name();
     if (pthread_detach) pthread_detach(pthread_self());
     boot = *b;

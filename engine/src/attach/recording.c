@@ -40,6 +40,8 @@ static void forget(void) {
     hl_trigger_forked();
     hl_unwind_forget();
     hl_memory_forget();
+    hl_runtimes_unloading();
+    hl_runtimes_unloaded(); // libraries that were unloaded since then
 }
 
 static uint64_t seen;    // objects that had been loaded when the tables were read

@@ -20,32 +20,37 @@ static inline void hl_live_as(enum hl_life life) {
     __atomic_store_n(&hl_life, life, __ATOMIC_RELEASE);
 }
 
+// A child that the program forks by a system call runs no handler of forks. Another thread of its
+// parent may have held a lock, which nobody would release. The kernel clears the mark in a child,
+// if it can (Linux 4.14).
+enum hl_fork_mark {
+    HL_FORK_NEW,
+    HL_FORK_STARTS,  // a thread makes the engine's state that of the child
+    HL_FORK_NOTICED, // the state is that of this process
+};
+extern uint32_t *hl_fork_mark;
+
+// hl_fork_mark_init is called once. start makes the state that of a child. It must not enter the
+// engine.
+void hl_fork_mark_init(void (*start)(void));
+
+// hl_fork_notice makes the engine's state and hl_process those of this process, unless they are.
+// Of several threads, one does, and the others wait. All signals must be blocked. by_handler tells
+// that a handler of forks calls: the process is a child, even if the kernel cannot clear the mark.
+void hl_fork_notice(bool by_handler);
+
 // hl_enter_slow_path blocks all signals and returns those that were blocked before. It must be
-// called before a lock of the engine is taken. It also finds out whether this process was forked
-// without the handlers, by a system call of the program: another thread may then have held a lock,
-// which nobody would release. hl_fork_unseen is called then, which sets *hl_fork_mark again.
-extern uint32_t *hl_fork_mark; // 0 in such a child
-extern void (*hl_fork_unseen)(void);
+// called before a lock of the engine is taken.
 static inline uint64_t hl_enter_slow_path(void) {
     uint64_t signals = hl_signals_block();
-    if (hl_unlikely(__atomic_load_n(hl_fork_mark, __ATOMIC_RELAXED) == 0)) hl_fork_unseen();
+    if (hl_unlikely(__atomic_load_n(hl_fork_mark, __ATOMIC_ACQUIRE) != HL_FORK_NOTICED))
+        hl_fork_notice(false);
     return signals;
 }
 
-// hl_fork_is_new reports whether the child that a handler of forks runs in has not been noticed
-// yet. It is true where the kernel cannot clear the mark.
-bool hl_fork_is_new(void);
-
-// hl_fork_notice makes hl_process that of a forked child, and notes that the fork was noticed.
-void hl_fork_notice(void);
-
 // hl_worker_waits returns the time until a worker has run for a second, or 0. Before, it takes
-// neither a timed snapshot nor the last one: a program that starts thousands of processes, each for a
-// moment, is neither slowed down nor are there files of them.
+// neither a timed snapshot nor the last one: a program that starts thousands of processes, each for
+// a moment, is neither slowed down nor are there files of them.
 int64_t hl_worker_waits(void);
-
-// hl_fork_mark_init makes the kernel clear *hl_fork_mark in forked children, if it can
-// (Linux 4.14).
-void hl_fork_mark_init(void (*unseen)(void));
 
 #endif

@@ -21,7 +21,8 @@ enum {
 #endif
 };
 
-static struct hl_lock lock; // held while the loader's list is read
+static struct hl_lock lock; // held while the loader's list is read, or the loader's lock waited for
+static uint32_t reading;    // is not 0 while the loader's lock is held
 static uint32_t forks;      // threads that are about to fork, or have just done so
 
 struct walk {
@@ -145,6 +146,7 @@ static int visit_object(struct hl_object *o, size_t size, void *context) {
     struct walk *w = context;
     struct hl_tables t;
     (void)size;
+    __atomic_store_n(&reading, 1, __ATOMIC_SEQ_CST);
     if (hl_object_contains(o, (uintptr_t)visit_object) || is_loader(o)) return 0;
     if (w->skip && w->skip(o)) return 0;
     if (!read_tables(o, &t)) return 0;
@@ -165,6 +167,7 @@ static uint64_t begin(void) {
 }
 
 static void end(uint64_t signals) {
+    __atomic_store_n(&reading, 0, __ATOMIC_SEQ_CST);
     hl_unlock(&lock);
     hl_signals_restore(signals);
 }
@@ -178,6 +181,7 @@ static struct hl_slots visit(struct walk w) {
 }
 
 static int visit_first(struct hl_object *o, size_t size, void *loads) {
+    __atomic_store_n(&reading, 1, __ATOMIC_SEQ_CST);
     (void)size;
     *(uint64_t *)loads = o->loads;
     return 1;
@@ -190,17 +194,27 @@ uint64_t hl_slots_loads(void) {
     return loads;
 }
 
-void hl_slots_forking(void) {
-    enum { TRIES = 1000 };
-    __atomic_fetch_add(&forks, 1, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < TRIES && __atomic_load_n(&lock.state, __ATOMIC_SEQ_CST) != 0; i++)
+// wait_a_little waits for the thread that has the lock. Reading the tables of hundreds of libraries
+// takes milliseconds. That thread may also wait for the loader's lock, which another thread may
+// have for long.
+static void wait_a_little(void) {
+    enum { PAUSE = 100000 };
+    if (__atomic_load_n(&reading, __ATOMIC_SEQ_CST) != 0)
+        hl_sleep(PAUSE);
+    else
         hl_syscall0(HL_SYS_sched_yield);
 }
 
+void hl_slots_forking(void) {
+    enum { TRIES = 10000 };
+    __atomic_fetch_add(&forks, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < TRIES && __atomic_load_n(&lock.state, __ATOMIC_SEQ_CST) != 0; i++)
+        wait_a_little();
+}
+
 void hl_slots_forked(bool is_child) {
-    if (is_child) lock.state = 0;
     if (is_child)
-        forks = 0;
+        lock.state = reading = forks = 0;
     else
         __atomic_fetch_sub(&forks, 1, __ATOMIC_SEQ_CST);
 }

@@ -1,5 +1,6 @@
 #include "heap/thread.h"
 
+#include "base/entry.h"
 #include "base/problems.h"
 
 struct hl_thread hl_threads[HL_THREADS];
@@ -38,11 +39,13 @@ static struct hl_thread *find(uintptr_t pointer, bool take_over) {
     return NULL;
 }
 
+// hl_thread_find makes system calls only while the engine records.
 HL_COLD struct hl_thread *hl_thread_find(uintptr_t pointer) {
     struct hl_thread *t = find(pointer, false);
-    if (!t) t = find(pointer, true);
+    if (!t && hl_is_recording()) t = find(pointer, true);
     if (t) return t;
-    hl_problem("threads-dropped", "too many threads: the allocations of some are not recorded");
+    if (hl_is_recording())
+        hl_problem("threads-dropped", "too many threads: the allocations of some are not recorded");
     shared.left = HL_INSIDE / 4;
     return &shared;
 }

@@ -2,8 +2,6 @@
 
 #include "base/config.h"
 
-static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
-
 enum { NAP = 1000000 };
 
 static void nap(void) { hl_sleep(NAP); }
@@ -29,9 +27,15 @@ static struct memory *memory;
 static uint64_t sequence; // of the last snapshot
 static uint32_t next;     // head, which only the engine changes
 static bool stuck;        // a wait was in vain
-static uint32_t stuck_at; // tail then
+static uint32_t stuck_at; // tail then; the recorder has not answered if there is no memory
 static int64_t until;     // of hl_channel_until
 static bool closed;       // the recorder has ended
+
+// deadline returns the monotonic time at which a wait ends that begins now.
+static int64_t deadline(void) {
+    int64_t end = hl_clock(HL_MONOTONIC) + (int64_t)hl_config.patience * 1000000;
+    return until != 0 && until < end ? until : end;
+}
 
 static char *ring(void) { return (char *)memory + HEADER; }
 
@@ -111,11 +115,11 @@ static long connect_once(int fd) {
     return hl_syscall3(HL_SYS_connect, fd, &a, n);
 }
 
-static long connect_to(int fd) {
-    int64_t end = hl_clock(HL_MONOTONIC) + patience();
+static long connect_to(int fd, int64_t end) {
     for (;;) {
         long result = connect_once(fd);
-        if (result != -HL_EAGAIN || hl_clock(HL_MONOTONIC) >= end) return result;
+        if (result != -HL_EAGAIN) return result;
+        if (hl_clock(HL_MONOTONIC) >= end) return -HL_ETIMEDOUT;
         nap(); // many processes connect at once
     }
 }
@@ -136,7 +140,7 @@ struct message { // struct msghdr
 };
 
 // receive waits for the answer of the recorder, and returns the descriptor in it, or -errno.
-static long receive(int fd) {
+static long receive(int fd, int64_t end) {
     enum { DONTWAIT = 0x40, CLOEXEC = 0x40000000, SOL_SOCKET = 1, SCM_RIGHTS = 1 };
     char byte;
     struct {
@@ -144,10 +148,10 @@ static long receive(int fd) {
         int32_t level, type, fd, padding;
     } control = {0};
     struct vector v = {&byte, 1};
-    int64_t end = hl_clock(HL_MONOTONIC) + patience();
+    const size_t length = offsetof(__typeof__(control), padding); // no room for a second descriptor
     for (;;) {
         struct message m = {
-            .vector = &v, .vectors = 1, .control = &control, .control_length = sizeof control};
+            .vector = &v, .vectors = 1, .control = &control, .control_length = length};
         long n = hl_syscall3(HL_SYS_recvmsg, fd, &m, DONTWAIT | CLOEXEC);
         if (n == -HL_EAGAIN || n == -HL_EINTR) {
             if (hl_clock(HL_MONOTONIC) >= end) return -HL_ETIMEDOUT;
@@ -155,19 +159,24 @@ static long receive(int fd) {
             continue;
         }
         if (n < 0) return n;
-        bool whole = n == 1 && m.control_length >= offsetof(__typeof__(control), padding) &&
-                     control.level == SOL_SOCKET && control.type == SCM_RIGHTS;
+        bool whole = n == 1 && m.control_length >= length && control.level == SOL_SOCKET &&
+                     control.type == SCM_RIGHTS;
         return whole ? control.fd : -HL_EPROTO;
     }
 }
 
+// request connects, and returns the descriptor that the recorder has sent, or -errno. A thread of
+// the program does not wait again for a recorder that has not answered.
 static long request(int fd) {
     enum { NOSIGNAL = 0x4000 };
-    long result = connect_to(fd);
-    if (result < 0) return result;
-    result = hl_syscall6(HL_SYS_sendto, fd, (long)hl_config.token, (long)hl_strlen(hl_config.token),
-                         NOSIGNAL, 0, 0);
-    return result < 0 ? result : receive(fd);
+    int64_t end = stuck && until != 0 ? 0 : deadline();
+    long result = connect_to(fd, end);
+    if (result >= 0)
+        result = hl_syscall6(HL_SYS_sendto, fd, (long)hl_config.token,
+                             (long)hl_strlen(hl_config.token), NOSIGNAL, 0, 0);
+    if (result >= 0) result = receive(fd, end);
+    stuck = result == -HL_ETIMEDOUT;
+    return result;
 }
 
 static int connect(void) {
@@ -202,8 +211,7 @@ void hl_channel_until(int64_t time) { until = time; }
 
 // wait_for_room waits until n bytes of the ring are free.
 static int wait_for_room(uint32_t n) {
-    int64_t end = hl_clock(HL_MONOTONIC) + patience();
-    if (until != 0 && until < end) end = until;
+    int64_t end = deadline();
     for (;;) {
         uint32_t tail = __atomic_load_n(&memory->tail, __ATOMIC_ACQUIRE), used = next - tail;
         if (see_closed()) return HL_EPIPE;

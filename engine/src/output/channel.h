@@ -25,15 +25,16 @@ enum hl_message {
 
 enum { HL_MESSAGE = 64 << 10 }; // the most bytes of a message
 
-// hl_channel_open connects this process image if it is not connected. It returns 0 or an error
-// number.
+// hl_channel_open connects this process image if it is not connected. It waits for the recorder,
+// but no longer than 2 s. It returns 0 or an error number.
 int hl_channel_open(void);
 
 // hl_channel_put sends a message. It waits for the recorder if there is no room, but no longer than
 // 2 s, and not again before the recorder has read something. It returns 0 or an error number.
 int hl_channel_put(enum hl_message kind, const void *data, size_t n);
 
-// hl_channel_until makes hl_channel_put wait until a monotonic time at most; 0: no such limit.
+// hl_channel_until makes both wait until a monotonic time at most, and not for a recorder that has
+// not answered before; 0: no such limit.
 void hl_channel_until(int64_t time);
 
 // What the recorder calls this process, which may be in another PID namespace, and this process

@@ -76,18 +76,36 @@ static void release_tables(int64_t now) {
     hl_unwind_release();
 }
 
-// A thread of the program waits for the recorder for this time in all. Once it has waited in vain,
-// it does not wait again before the writer has written something.
-static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
+// patience_ends returns the monotonic time up to which a thread of the program waits in all. Once
+// it has waited in vain, it does not wait again before the writer has written something.
+static int64_t patience_ends(void) {
+    return hl_clock(HL_MONOTONIC) + (int64_t)hl_config.patience * 1000000;
+}
 
 static void write_on_stack(struct hl_stack *s, void *trigger) {
     (void)s;
     hl_snapshot_write(*(enum hl_trigger *)trigger);
 }
 
-// write_wanted writes a snapshot if one is wanted or due.
-static bool write_wanted(bool program_waits) {
-    hl_lock(&snapshots);
+enum { WRITER = 0 }; // the deadline of the writer, which has none
+
+// begin_writing takes the lock of the snapshots. It returns false if another thread has it until a
+// monotonic time.
+static bool begin_writing(int64_t deadline) {
+    enum { NAP = 1000000 };
+    if (deadline == WRITER) hl_lock(&snapshots);
+    while (deadline != WRITER && !hl_trylock(&snapshots)) {
+        if (hl_clock(HL_MONOTONIC) >= deadline) return false;
+        hl_sleep(NAP);
+    }
+    return true;
+}
+
+// write_wanted writes a snapshot if one is wanted or due. A thread of the program waits for the
+// recorder, and for others that write, until the deadline.
+static bool write_wanted(int64_t deadline) {
+    bool program_waits = deadline != WRITER;
+    if (!begin_writing(deadline)) return false;
     hl_lock(&requests);
     uint32_t bits = wanted, number = ticket;
     wanted = 0;
@@ -97,7 +115,7 @@ static bool write_wanted(bool program_waits) {
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
         if (!program_waits) release_tables(before);
-        hl_channel_until(program_waits ? before + patience() : 0);
+        hl_channel_until(deadline);
         enum hl_trigger last = (enum hl_trigger)(31 - __builtin_clz(bits));
         if (!program_waits || !hl_stack_use(write_on_stack, &last)) hl_snapshot_write(last);
         last_cost =
@@ -171,7 +189,7 @@ static void run(void) {
     }
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
         uint32_t seen = __atomic_load_n(&wake, __ATOMIC_ACQUIRE);
-        if (write_wanted(false)) continue;
+        if (write_wanted(WRITER)) continue;
         int64_t wait = until_due();
         hl_futex_wait(&wake, seen, wait < 0 || wait > look_every ? look_every : wait);
         if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) == seen && is_alone()) break;
@@ -200,7 +218,7 @@ static bool create(void) {
 
 void hl_writer_request(enum hl_trigger trigger) {
     post(trigger);
-    if (!create()) write_wanted(true);
+    if (!create()) write_wanted(patience_ends());
 }
 
 static uint32_t stalled_at; // the number of done when a wait was in vain, plus one; 0: none was
@@ -216,7 +234,7 @@ static void stall(void) {
 
 // wait_for waits until the request with the given number, and those before it, are done.
 static void wait_for(uint32_t number) {
-    int64_t end = hl_clock(HL_MONOTONIC) + patience();
+    int64_t end = patience_ends();
     while (!is_done(number) && !is_stalled()) {
         uint32_t seen = __atomic_load_n(&done, __ATOMIC_ACQUIRE);
         if (is_done(number)) break;
@@ -225,7 +243,7 @@ static void wait_for(uint32_t number) {
         else if (is_alive())
             hl_futex_wait(&done, seen, 100000000);
         else
-            write_wanted(true);
+            write_wanted(end);
     }
 }
 
@@ -240,7 +258,7 @@ void hl_writer_finish(void) { wait_for(__atomic_load_n(&ticket, __ATOMIC_ACQUIRE
 bool hl_writer_is_missing(void) { return hl_config.every != 0 && id == 0; }
 
 void hl_writer_keep(void) {
-    if (!create() && until_due() == 0) write_wanted(true);
+    if (!create() && until_due() == 0) write_wanted(patience_ends());
 }
 
 void hl_writer_stop(int64_t pause) {
@@ -251,7 +269,7 @@ void hl_writer_stop(int64_t pause) {
     bool is_own = (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
     hl_lock(&life);
     if (is_own && is_alive()) {
-        int64_t end = hl_clock(HL_MONOTONIC) + (is_stalled() ? 0 : patience());
+        int64_t end = is_stalled() ? 0 : patience_ends();
         __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
         __atomic_fetch_add(&wake, 1, __ATOMIC_RELEASE);
         hl_futex_wake(&wake, 1);

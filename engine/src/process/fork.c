@@ -30,38 +30,45 @@ static void prepare(void) {
 
 static void parent(void) { hl_slots_forked(false); }
 
-// start_child makes this process one of its own, in which nothing holds a lock.
+// stop_child ends the recording in a child.
+static void stop_child(void) {
+    hl_live_as(HL_OFF);
+    hl_signals_end();
+}
+
+static void continue_child(void) {
+    hl_process.started = hl_clock(HL_MONOTONIC);
+    hl_process.started_at = hl_clock(HL_REALTIME);
+    hl_snapshot_forked();
+    hl_trigger_forked();
+    if (hl_life == HL_ENDED) hl_live_as(HL_RECORDING);
+}
+
+// start_child makes this process one of its own, in which nothing holds a lock. It calls nothing
+// that enters the engine again.
 static void start_child(void) {
     bool held = hl_heap_lock.state != 0 || hl_regions_lock.state != 0;
     hl_heap_lock.state = hl_regions_lock.state = 0;
-    hl_fork_notice();
     hl_slots_forked(true);
     if (hl_fork_also) hl_fork_also();
     hl_record_forked();
     hl_unwind_forked();
     hl_writer_forked();
     hl_problems_forked();
-    if (hl_config.children == HL_MAIN_ONLY) {
-        hl_live_as(HL_OFF);
-        return;
-    }
-    if (held && !hl_record_repair()) {
-        hl_live_as(HL_OFF);
-        hl_problem("disabled", "no memory to repair the tables after a fork");
-        return;
-    }
-    hl_process.started = hl_clock(HL_MONOTONIC);
-    hl_process.started_at = hl_clock(HL_REALTIME);
-    hl_snapshot_forked();
-    hl_trigger_forked();
     hl_signals_forked();
-    if (hl_life == HL_ENDED) hl_live_as(HL_RECORDING);
+    if (hl_config.children == HL_MAIN_ONLY || (held && !hl_record_repair()))
+        stop_child();
+    else
+        continue_child();
 }
 
-// child may find that another handler has called the engine before.
+// child is called by the C library. A child of a process that is not recorded may be restricted by
+// a filter, and makes no system call here.
 static void child(void) {
+    hl_slots_forked(true);
+    if (__atomic_load_n(&hl_life, __ATOMIC_RELAXED) == HL_OFF) return;
     uint64_t before = hl_signals_block();
-    if (hl_fork_is_new()) start_child();
+    hl_fork_notice(true);
     hl_signals_restore(before);
 }
 

@@ -97,7 +97,19 @@ void hl_signals_init(const struct hl_signal_hooks *with) {
         if (numbers[i] != 0) guard(i);
 }
 
-void hl_signals_forked(void) { guarded_pid = hl_process.pid; }
+void hl_signals_end(void) {
+    if (guarded_pid == 0 || !is_guarding()) return;
+    for (int i = 0; i < GUARDED; i++) {
+        struct action a;
+        bool ours = numbers[i] != 0 && set_action(numbers[i], NULL, &a) == 0 && a.handler == OURS;
+        if (ours) set_action(numbers[i], &theirs[i], NULL);
+    }
+    guarded_pid = 0;
+}
+
+void hl_signals_forked(void) {
+    if (guarded_pid != 0) guarded_pid = hl_process.pid;
+}
 
 HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
     bool changes = act != NULL; // act and old may be the same

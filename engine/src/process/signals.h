@@ -20,14 +20,16 @@ struct hl_signal_hooks {
     void (*manual)(void);
 };
 
-// hl_signals_init begins to handle the signals.
+// hl_signals_init begins to handle the signals. hl_signals_end sets what the program has set, for
+// good.
 void hl_signals_init(const struct hl_signal_hooks *hooks);
+void hl_signals_end(void);
 
 // hl_signals_deserve reports whether a snapshot should be taken before the signal is handled. A
 // process that sends the signal to itself has often freed its memory before.
 bool hl_signals_deserve(const struct hl_siginfo *info);
 
-// hl_signals_forked is called in a forked child that is recorded.
+// hl_signals_forked is called in a forked child.
 void hl_signals_forked(void);
 
 #endif

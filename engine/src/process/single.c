@@ -8,6 +8,7 @@
 #include "heap/record.h"
 #include "output/trigger.h"
 #include "output/writer.h"
+#include "process/signals.h"
 
 // A program calls several of these functions in a row.
 enum { PAUSE = 100000000 };
@@ -46,19 +47,22 @@ enum {
     PR_SET_SECCOMP = 22,
     PR_CAPBSET_DROP = 24,
     PR_SET_SECUREBITS = 28,
-    PR_SET_NO_NEW_PRIVS = 38
+    PR_SET_NO_NEW_PRIVS = 38,
+    PR_SET_SYSCALL_USER_DISPATCH = 59,
 };
 
 void (*hl_before_sandbox)(void);
 
 // before_sandbox ends the recording: the program's next filter may forbid the system calls of the
-// engine, and kill the process for them.
+// engine, and kill the process for them. A child for which no handler of fork ran is noticed first.
 static void before_sandbox(void) {
+    hl_signals_restore(hl_enter_slow_path());
     if (!hl_is_recording()) return;
     hl_problem("disabled", "the program restricts its system calls (seccomp)");
     hl_trigger_last(HL_EXIT);
     hl_writer_stop(INT64_MAX / 2);
     hl_live_as(HL_OFF);
+    hl_signals_end();
     if (hl_before_sandbox) hl_before_sandbox();
 }
 
@@ -69,26 +73,37 @@ static bool installs_filter(unsigned long mode, unsigned long filter) {
     return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter != 0);
 }
 
-HL_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
-                    unsigned long d) {
-    int (*next)(int, ...) = (int (*)(int, ...))hl_next(HL_NEXT_prctl);
-    if (option == PR_SET_SECCOMP && installs_filter(a, b))
+static void before_prctl(int option, unsigned long a, unsigned long b) {
+    bool dispatches = option == PR_SET_SYSCALL_USER_DISPATCH && a != 0;
+    if (dispatches || (option == PR_SET_SECCOMP && installs_filter(a, b)))
         before_sandbox();
     else if (option == PR_CAPBSET_DROP || option == PR_SET_SECUREBITS ||
              option == PR_SET_NO_NEW_PRIVS)
         hl_writer_stop(PAUSE);
+}
+
+HL_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+                    unsigned long d) {
+    int (*next)(int, ...) = (int (*)(int, ...))hl_next(HL_NEXT_prctl);
+    before_prctl(option, a, b);
     return next(option, a, b, c, d);
 }
 
-// syscall is how libseccomp installs a filter. The call of the real function is a jump, so that a
-// system call that returns twice, such as vfork, finds no frame of this function.
+// syscall is how libseccomp and Chromium install filters. The call of the real function is a jump,
+// so that a system call that returns twice, such as vfork, finds no frame of this function.
 typedef long system_call(long, long, long, long, long, long, long);
 
 HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f) {
     system_call *next = (system_call *)hl_next(HL_NEXT_syscall);
+    switch (number) {
     // The operations of this call are numbered from 0, the modes of prctl from 1.
-    if (number == HL_SYS_seccomp && installs_filter((unsigned long)a + 1, (unsigned long)c))
-        before_sandbox();
+    case HL_SYS_seccomp:
+        if (installs_filter((unsigned long)a + 1, (unsigned long)c)) before_sandbox();
+        break;
+    case HL_SYS_prctl: before_prctl((int)a, (unsigned long)b, (unsigned long)c); break;
+    case HL_SYS_unshare:
+    case HL_SYS_setns: hl_writer_stop(PAUSE); break;
+    }
     __attribute__((musttail)) return next(number, a, b, c, d, e, f);
 }
 

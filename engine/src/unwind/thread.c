@@ -5,30 +5,33 @@
 extern unsigned long getauxval(unsigned long type);
 
 // The kernel is asked about the pages of a thread's stack only once. Of each thread the pages that
-// were found readable are kept: as long as the thread lives, they stay. gap is a page below them
+// were found readable are kept: as long as the thread lives, they stay. Its number tells it from a
+// later thread with the same thread pointer, whose stack may be smaller. gap is a page below them
 // that was not readable: what lies below it is another stack, such as one of a coroutine, as long
 // as the kernel has not extended the thread's own stack to it.
-enum { KEPT_BITS = 8, WORDS = 4 };
+enum { KEPT_BITS = 8, WORDS = 5 };
 static struct kept {
     uint32_t sequence;
-    uint64_t words[WORDS]; // thread, lo, hi, gap
+    uint64_t words[WORDS]; // thread, its number, lo, hi, gap
 } kept[1 << KEPT_BITS];
 
 static struct kept *entry_of(uintptr_t thread) {
     return &kept[thread * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KEPT_BITS)];
 }
 
-static struct hl_window load(struct kept *k, uintptr_t thread, uintptr_t *gap) {
+static struct hl_window load(struct kept *k, uintptr_t thread, uint64_t id, uintptr_t *gap) {
     uint64_t words[WORDS];
     *gap = 0;
-    if (!hl_published_read(&k->sequence, k->words, words, WORDS) || words[0] != thread)
+    if (!hl_published_read(&k->sequence, k->words, words, WORDS) || words[0] != thread ||
+        words[1] != id)
         return (struct hl_window){.lo = 0};
-    *gap = words[3];
-    return (struct hl_window){.lo = words[1], .hi = words[2]};
+    *gap = words[4];
+    return (struct hl_window){.lo = words[2], .hi = words[3]};
 }
 
-static void store(struct kept *k, uintptr_t thread, const struct hl_window *w, uintptr_t gap) {
-    uint64_t words[WORDS] = {thread, w->lo, w->hi, gap};
+static void store(struct kept *k, uintptr_t thread, uint64_t id, const struct hl_window *w,
+                  uintptr_t gap) {
+    uint64_t words[WORDS] = {thread, id, w->lo, w->hi, gap};
     hl_published_write(&k->sequence, k->words, words, WORDS);
 }
 
@@ -50,10 +53,11 @@ static uintptr_t top(uintptr_t sp, uintptr_t thread) {
 struct hl_window hl_thread_stack(uintptr_t sp) {
     enum { MAX_SIZE = 64 << 20 };
     uintptr_t thread = hl_thread_pointer();
+    uint64_t id = (uint64_t)hl_syscall0(HL_SYS_gettid);
     struct kept *k = entry_of(thread);
     struct hl_window none = {.lo = 0}, w;
     uintptr_t gap;
-    w = load(k, thread, &gap);
+    w = load(k, thread, id, &gap);
     if (sp >= w.lo && sp < w.hi) return w;
     if (gap != 0 && sp < gap && !hl_widen(&(struct hl_window){.lo = 0}, gap)) return none;
     uintptr_t up_to = w.lo > sp ? w.lo : top(sp, thread);
@@ -62,9 +66,9 @@ struct hl_window hl_thread_stack(uintptr_t sp) {
     // Downwards from the known part, or else from the top.
     for (uintptr_t page = (up_to - 1) & -(uintptr_t)HL_PAGE; page + HL_PAGE > sp; page -= HL_PAGE) {
         if (hl_widen(&w, page)) continue;
-        store(k, thread, &w, page);
+        store(k, thread, id, &w, page);
         return none;
     }
-    store(k, thread, &w, 0);
+    store(k, thread, id, &w, 0);
     return w;
 }

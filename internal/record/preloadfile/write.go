@@ -63,16 +63,26 @@ func places() []candidate {
 
 // writeTo stores an object in the first suitable directory.
 func writeTo(places []candidate, name string, object []byte) (string, error) {
-	var reasons []string
+	var reasons unsuitable
 	for _, c := range places {
 		path, err := c.write(name, object)
 		if err == nil {
 			return path, nil
 		}
-		reasons = append(reasons, err.Error())
+		reasons = append(reasons, err)
 	}
-	return "", fmt.Errorf("no directory is suitable for a preloaded library (%s): "+
-		"set XDG_CACHE_HOME to a directory that no other user can write to", strings.Join(reasons, "; "))
+	return "", reasons
+}
+
+// unsuitable has the reasons why each of the directories was passed over.
+type unsuitable []error
+
+func (u unsuitable) Unwrap() []error { return u }
+
+func (u unsuitable) Error() string {
+	texts := strings.ReplaceAll(errors.Join(u...).Error(), "\n", "; ")
+	return "no directory is suitable for a preloaded library (" + texts + "): " +
+		"set XDG_CACHE_HOME to a directory that no other user can write to"
 }
 
 func (c candidate) write(name string, object []byte) (string, error) {
