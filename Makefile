@@ -39,7 +39,7 @@ test-full: deps ## run the long tests too: every combination, large binaries, re
 	HEAPLAPSE_FULL=1 scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
 
 .PHONY: lint
-lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy and the schemas of workflows and examples
+lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, and the schemas of workflows and examples
 	@scripts/lint.sh $(LINTER)
 
 .PHONY: fleet-check

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs gofmt, go vet, golangci-lint and the checks of lint-config.sh and lint-c.sh. Usage: lint.sh MODULE@VERSION
+# Runs gofmt, go vet, golangci-lint and the checks of lint-config.sh, lint-c.sh and lint-page.sh. Usage: lint.sh MODULE@VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
 linter=$1
@@ -19,3 +19,4 @@ fi
 "$dir/golangci-lint" run --allow-parallel-runners ./...
 scripts/lint-config.sh
 scripts/lint-c.sh
+scripts/lint-page.sh
