@@ -41,7 +41,7 @@ test-full: deps ## run the long tests too: every combination, large binaries, re
 	scripts/harm/all.sh 2>&1 | tee -a $(OUT)/test-full.txt
 
 .PHONY: lint
-lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, the schemas of workflows and examples, and the links of the site
+lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, the schemas of workflows and examples, and the links of the site
 	@scripts/lint.sh $(LINTER)
 
 .PHONY: fleet-check

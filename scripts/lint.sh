@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs gofmt, go vet, golangci-lint the checks of lint-config.sh and lint-c.sh, and builds the site. Usage: lint.sh MODULE@VERSION
+# Runs gofmt, go vet, golangci-lint and the checks of lint-config.sh, lint-c.sh and lint-page.sh, and builds the site.
+# Usage: lint.sh MODULE@VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
 linter=$1
@@ -19,4 +20,5 @@ fi
 "$dir/golangci-lint" run --allow-parallel-runners ./...
 scripts/lint-config.sh
 scripts/lint-c.sh
+scripts/lint-page.sh
 scripts/site/build.sh

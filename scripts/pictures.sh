@@ -1,35 +1,48 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs in headless Chromium: pages of two bundled series, pprof's web UI, and
-# the gate's summary of a run with a new leak. Look at each before you commit it. Needs chromium,
+# Makes the pictures of docs in headless Chromium: pages of three bundled series, pprof's web UI, pprof's
+# flame graph, and the gate's summary of a run with a new leak. Look at each before you commit it. Needs chromium,
 # fonts-noto-color-emoji, pngquant, cmark-gfm, g++ and libgoogle-perftools4.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 work=$(mktemp -d)
-trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
 go build -o "$work/heaplapse" ./cmd/heaplapse
 
 # shoot PICTURE URL WIDTH,HEIGHT [0: dark]
 shoot() {
 	timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=5000 --force-device-scale-factor=1 \
-		--window-size="$3" --blink-settings=preferredColorScheme="${4:-1}" --screenshot="$work/$1" "$2" 2>/dev/null
+		--user-data-dir="$work/chromium" --window-size="$3" --blink-settings=preferredColorScheme="${4:-1}" --screenshot="$work/$1" "$2" 2>/dev/null
 	pngquant --force --output "docs/$1" "$work/$1"
 }
 
 # --- the page of heaplapse report ---
-for series in leaky python; do
-	"$work/heaplapse" report -q testdata/$series --sysroot testdata/$series/sysroot -o "$work/$series.html"
-done
-shoot report-cpp.png "file://$work/leaky.html" 1300,1930
-shoot report-cpp-dark.png "file://$work/leaky.html#t=20&base=4&label=leak,plateaued" 1300,1430 0
-shoot report-python.png "file://$work/python.html#site=0" 1300,1480
-shoot report-python-dark.png "file://$work/python.html#t=8" 1300,1480 0
+"$work/heaplapse" report -q testdata/leaky --sysroot testdata/leaky/sysroot -o "$work/leaky.html"
+# The functions of CPython get their names from python3 of Debian 12, where these series were recorded.
+mkdir "$work/lines" # a checkout is newer than the recording
+cp testdata/lines/app.py "$work/lines"
+touch -d 2020-01-01 "$work/lines/app.py"
+"$work/heaplapse" report -q testdata/lines --source-root "$work/lines" -o "$work/lines.html"
+"$work/heaplapse" report -q testdata/workers/leak --source-root testdata/workers -o "$work/workers.html"
+shoot report-cpp.png "file://$work/leaky.html" 1300,1890
+shoot report-cpp-dark.png "file://$work/leaky.html#t=20&base=4&label=leak,plateaued" 1300,1400 0
+shoot report-python.png "file://$work/lines.html#site=0" 1300,1900
+shoot report-python-dark.png "file://$work/workers.html" 1300,2330 0
 
 # --- heaplapse view ---
 "$work/heaplapse" view -q --no-browser testdata/leaky --sysroot testdata/leaky/sysroot >"$work/address" &
-server=$!
+servers+=($!)
 until [ -s "$work/address" ]; do sleep 0.1; done
 shoot view.png "$(cat "$work/address")" 1300,560
+
+# --- pprof's own UI on a converted snapshot ---
+"$work/heaplapse" convert -q testdata/leaky --sysroot testdata/leaky/sysroot -o "$work/profiles" >/dev/null
+go build -o "$work/pprof" github.com/google/pprof
+"$work/pprof" -http=127.0.0.1:8099 -no_browser "$work/profiles/leaky.0024.pb.gz" >/dev/null 2>&1 &
+servers+=($!)
+until (: </dev/tcp/127.0.0.1/8099) 2>/dev/null; do sleep 0.1; done
+shoot pprof-flamegraph.png http://127.0.0.1:8099/ui/flamegraph 1400,500
 
 # --- heaplapse gate: six good runs, of which the first is the reference run, and one that leaks ---
 # shop PROGRAM SEED records one run.

@@ -36,6 +36,9 @@ type judgeFlags struct {
 	confidence   float64
 	all          bool   // lists stable sites, too
 	explain      string // of growth
+
+	each func(pipeline.Judged) error // of report
+	most int                         // processes that each is called with
 }
 
 type growthFlags struct {
@@ -136,7 +139,7 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 	o := &pipeline.Judgement{
 		Source:  *source,
 		Options: growth.Options{All: f.all, KeepStable: f.explain != ""},
-		Period:  f.period, Evidence: f.evidence,
+		Period:  f.period, Evidence: f.evidence, Each: f.each, Most: f.most,
 	}
 	if f.confidence < 0 || f.confidence > 1 {
 		return nil, fmt.Errorf("--confidence %g: want a number from 0 to 1", f.confidence)

@@ -16,14 +16,18 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/page"
+	"github.com/heaplapse/heaplapse/internal/report/source"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 type reportFlags struct {
 	judgeFlags
 	output.Flags
-	moments int
+	moments    int
+	sourceRoot string
+	noSource   bool
 }
 
 // reportFormats are the formats of report.
@@ -54,6 +58,8 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 		)
 		flags.VarP(flagset.OutputFile(&f.File), "output", "o", "write to `FILE`; - is standard output")
 		flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
+		flags.StringVar(&f.sourceRoot, "source-root", "", "show lines of source files below `DIR` (default: the current directory; for a bundle: none)")
+		flags.BoolVar(&f.noSource, "no-source", false, "show no lines of source files, as for a page that is sent to others")
 	})
 	reportFormats.Complete(cmd)
 	help.Levels(
@@ -98,23 +104,53 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 	if err := f.chooseFormat(a.Out); err != nil {
 		return err
 	}
-	f.all = f.Format != "md" // the page shows every site
+	if f.Format == "md" {
+		g, err := f.judge(ctx, a.Pipeline(), paths)
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		return f.Emit(a.Out, g.Markdown)
+	}
+	pages := page.Pages{Options: page.Options{Tool: build.Tool(), Moments: f.moments}}
+	f.all = true // the page shows every site
+	f.each, f.most = func(p pipeline.Judged) error { return a.addPage(&pages, f, p) }, page.MaxProcesses
 	g, err := f.judge(ctx, a.Pipeline(), paths)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	if f.Format == "md" {
-		return f.Emit(a.Out, g.Markdown)
+	d := pages.Document()
+	if f.Format == "json" {
+		return f.Emit(a.Out, d.JSON)
 	}
-	bar := terminal.NewProgress(a.Err, "reading moments")
-	model, err := page.Build(page.Options{Growth: g, Tool: build.Tool(), Moments: f.moments, Progress: bar.Update})
-	bar.Done()
+	return f.Emit(a.Out, d.HTML)
+}
+
+// addPage adds a process to the pages.
+func (a *app) addPage(pages *page.Pages, f *reportFlags, p pipeline.Judged) error {
+	sources, err := f.sources(p.FromBundle)
 	if err != nil {
 		return err
 	}
-	if f.Format == "json" {
-		return f.Emit(a.Out, model.JSON)
+	if sources != nil {
+		defer sources.Close()
 	}
-	return f.Emit(a.Out, model.HTML)
+	bar := terminal.NewProgress(a.Err, "reading moments")
+	defer bar.Done()
+	pages.Sources, pages.Processes, pages.Progress = sources, p.Processes, bar.Update
+	return pages.Add(p.Report)
+}
+
+// sources opens the directory whose source files are shown; nil if none are.
+func (f *reportFlags) sources(fromBundle bool) (*source.Dir, error) {
+	root := sourceRoot(f.sourceRoot, fromBundle)
+	if f.noSource || root == "" {
+		return nil, nil
+	}
+	dir, err := source.Open(root)
+	if err != nil {
+		return nil, fmt.Errorf("--source-root: %w", err)
+	}
+	return dir, nil
 }

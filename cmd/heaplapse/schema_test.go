@@ -57,8 +57,9 @@ func TestEvidenceMeetsItsSchemas(t *testing.T) {
 
 func TestReportJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "report")
-	for _, s := range []string{"leaky", "leaky-jemalloc-noaccum", "python", "dialects/restart"} {
-		out, stderr, code := invoke(t, "report", "-q", "--format", "json", testutil.Data(t, s), "--sysroot", testutil.Data(t, "leaky/sysroot"))
+	for _, s := range []string{"leaky", "leaky-jemalloc-noaccum", "python", "dialects/restart", "workers/leak"} {
+		out, stderr, code := invoke(t, "report", "-q", "--format", "json", testutil.Data(t, s),
+			"--sysroot", testutil.Data(t, "leaky/sysroot"), "--source-root", testutil.Data(t, "workers"))
 		require.Equal(t, exitOK, code, stderr)
 		require.True(t, strings.HasPrefix(out, `{"schema":"heaplapse.report/1"`), "the schema comes first")
 		validate(t, schema, out)

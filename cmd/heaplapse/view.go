@@ -16,7 +16,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/pprofui"
 )
 
@@ -86,7 +85,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("--port %d: %w", f.port, err)
 	}
-	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: f.sources(in), Flags: flagname.All()})
+	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: sourceRoot(f.sourceRoot, in.FromBundle()), Flags: flagname.All()})
 	address := "http://" + listener.Addr().String()
 	if err := output.Lines(a.Out, address+server.Path()); err != nil {
 		return errors.Join(err, listener.Close())
@@ -100,10 +99,10 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	return server.Serve(ctx, listener)
 }
 
-// sources returns the directory whose source files are shown, or "".
-func (f *viewFlags) sources(in *pipeline.Input) string {
-	if f.sourceRoot == "" && !in.FromBundle() {
+// sourceRoot returns the directory whose source files are shown, or "".
+func sourceRoot(chosen string, fromBundle bool) string {
+	if chosen == "" && !fromBundle {
 		return "."
 	}
-	return f.sourceRoot
+	return chosen
 }

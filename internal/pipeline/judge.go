@@ -26,6 +26,17 @@ type Judgement struct {
 	Period func(*series.Series) (from, to int, err error)
 	// Evidence are the paths of reports of memcheck and LeakSanitizer.
 	Evidence []string
+	// Each, if not nil, is called with the processes that were judged, the worst first, and at most Most
+	// of them. Those after the first are read again.
+	Each func(Judged) error
+	Most int
+}
+
+// Judged is the report on a process, and how many were judged.
+type Judged struct {
+	*growthreport.Report
+	Processes  int
+	FromBundle bool
 }
 
 // Judge reads the series of all processes at some paths, or of the one that is chosen, and judges
@@ -41,13 +52,14 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 		return nil, err
 	}
 	var report *growthreport.Report
+	var j judgeAll
 	losses := lossesOf{index, r.Processes}
 	if o.Process == "" && len(r.Processes) > 1 {
 		p.tellProblems(r.Problems, o.Strict)
 		p.tellList(r.Warnings, o.Strict)
 		all := *o
 		all.KeepStable = true // what one process does not list is evidence for another
-		j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: &all}
+		j = judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: &all}
 		report, err = j.run(ctx)
 	} else if report, err = p.judgeOne(ctx, r, losses, o); err == nil {
 		report.Processes = []growthreport.Process{report.Judged()}
@@ -55,6 +67,18 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
+	show(report)
+	report.Input = r
+	if o.Each != nil {
+		if err := j.each(ctx, report, r.bundle != nil, o); err != nil {
+			return nil, errors.Join(err, report.Close())
+		}
+	}
+	return report, nil
+}
+
+// show tells a report which of its processes it is on, and what other tools found in all of them.
+func show(report *growthreport.Report) {
 	for i := range report.Processes {
 		q := &report.Processes[i]
 		q.Shown = q.Prefix == report.Series.Process.Prefix && q.String() == report.Series.Process.String()
@@ -62,8 +86,6 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 			report.Losses.Found(q.Records)
 		}
 	}
-	report.Input = r
-	return report, nil
 }
 
 // JudgeEach judges the processes at some paths, or the one that is chosen, and calls use with each
@@ -141,6 +163,7 @@ type judgeAll struct {
 	verdict   growthreport.Process // of the worst
 	process   int                  // index of the worst
 	all       []judgedProcess
+	pools     growthreport.Pools
 	notJudged error // the first reason
 }
 
@@ -168,6 +191,7 @@ func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
 		processes[i] = j.all[i].Process
 	}
 	pools := growthreport.PoolsOf(processes)
+	j.pools = pools
 	for i := range j.all {
 		j.all[i].Process = pools.Pooled(j.all[i].Process, j.Options)
 	}
@@ -206,6 +230,34 @@ func (j *judgeAll) add(ctx context.Context, process int) error {
 	j.all = append(j.all, judgedProcess{verdict, process})
 	if j.worst == nil || growthreport.Worse(&verdict, &j.verdict) > 0 {
 		j.worst, j.verdict, j.process = report, verdict, process
+	}
+	return nil
+}
+
+// each calls Each with the worst process, whose report is given, and with the others; j may be the zero
+// value if there are none.
+func (j *judgeAll) each(ctx context.Context, worst *growthreport.Report, fromBundle bool, o *Judgement) error {
+	var others []int
+	for i := range j.all {
+		if p := &j.all[i]; i > 0 && p.Heap != nil && p.Files >= trend.MinPoints {
+			others = append(others, p.index)
+		}
+	}
+	all := len(others) + 1
+	if err := o.Each(Judged{worst, all, fromBundle}); err != nil {
+		return err
+	}
+	for _, index := range others[:min(len(others), max(o.Most-1, 0))] {
+		report, err := j.report(ctx, index)
+		if err != nil {
+			return err
+		}
+		report.Pool(j.pools, j.Options)
+		report.Processes = slices.Clone(worst.Processes)
+		show(report)
+		if err := o.Each(Judged{report, all, fromBundle}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Blamer struct {
 	s       *symbolize.Symbols
 	rules   *Rules
 	classes map[symbolize.LocationID][]Class
-	frames  map[Frame]Class
+	frames  map[Frame]Role
 }
 
 // NewBlamer returns a Blamer. If rules is nil, it uses the default rules.
@@ -29,7 +29,7 @@ func NewBlamer(s *symbolize.Symbols, rules *Rules) *Blamer {
 	if rules == nil {
 		rules = DefaultRules()
 	}
-	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}, frames: map[Frame]Class{}}
+	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}, frames: map[Frame]Role{}}
 }
 
 // Classes returns the classes of a location's frames, or a single one for a location without a
@@ -38,32 +38,40 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	if c, ok := b.classes[id]; ok {
 		return c
 	}
-	l := &b.s.Locations[id]
-	module := ""
-	if m := b.s.Module(l); m != nil {
-		module = m.Path
-	}
 	var out []Class
-	for _, f := range l.Frames {
-		out = append(out, b.class(Frame{f.Function, f.File, module, l.Script()}))
-	}
-	if len(out) == 0 {
-		out = append(out, b.unnamed(l, module))
+	for _, r := range b.Roles(id) {
+		out = append(out, r.Class)
 	}
 	b.classes[id] = out
 	return out
 }
 
-// class returns the class of a frame. Many locations are in one function.
-func (b *Blamer) class(f Frame) Class {
-	c, ok := b.frames[f]
+// Roles returns the roles of a location's frames, or a single one for a location without a name.
+func (b *Blamer) Roles(id symbolize.LocationID) (out []Role) {
+	l := &b.s.Locations[id]
+	module := ""
+	if m := b.s.Module(l); m != nil {
+		module = m.Path
+	}
+	for _, f := range l.Frames {
+		out = append(out, b.role(Frame{f.Function, f.File, module, l.Script()}))
+	}
+	if len(out) == 0 {
+		out = append(out, b.unnamed(l, module))
+	}
+	return out
+}
+
+// role returns the role of a frame. Many locations are in one function.
+func (b *Blamer) role(f Frame) Role {
+	r, ok := b.frames[f]
 	if !ok {
 		named := f
 		named.Function = ruleName(f.Function, f.Module)
-		c = b.rules.Class(named)
-		b.frames[f] = c
+		r = b.rules.Role(named)
+		b.frames[f] = r
 	}
-	return c
+	return r
 }
 
 // ruleName returns the name of a function for the rules: without parameters, which may be shown, and ""
@@ -78,13 +86,13 @@ func ruleName(function, module string) string {
 	return function
 }
 
-// unnamed returns the class of a location without a name. Generated code without a perf map is a
+// unnamed returns the role of a location without a name. Generated code without a perf map is a
 // script that an interpreter runs; the nearest named function below it is more useful.
-func (b *Blamer) unnamed(l *symbolize.Location, module string) Class {
+func (b *Blamer) unnamed(l *symbolize.Location, module string) Role {
 	if l.Reason == symbolize.ReasonAnonymous || l.Reason == symbolize.ReasonNoPerfEntry {
-		return Interpreter
+		return Role{Class: Interpreter}
 	}
-	return b.class(Frame{Module: module})
+	return b.role(Frame{Module: module})
 }
 
 // Mapped reports whether the memory of a stack was mapped by mmap, rather than allocated.

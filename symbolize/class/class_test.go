@@ -58,6 +58,35 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// TestRuntimes: frames of runtimes are folded, those of the application and of packages are not.
+func TestRuntimes(t *testing.T) {
+	for runtime, frames := range map[string][]Frame{
+		"CPython": {
+			{Function: "_PyEval_EvalFrameDefault", Module: "/usr/bin/python3.11"}, {Function: "Py_BytesMain", Module: "/usr/bin/python3.11"}, {Module: "/usr/bin/python3.11"},
+			{Function: "ffi_call", Module: "/lib/libffi.so.8"}, {Module: "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"},
+			{Function: "loads", File: "/usr/lib/python3.11/json/__init__.py", Script: true}, {Function: "<module>", File: "<frozen importlib._bootstrap>", Script: true},
+			{Function: "run_forever", File: "/usr/lib/python3.11/asyncio/base_events.py", Script: true},
+		},
+		"Node.js":        {{Function: "uv_run"}, {Function: "node::SpinEventLoop"}, {Function: "Builtins_JSEntry"}, {Function: "other", Module: "/usr/bin/node"}, {Function: "other", Module: "/opt/node/bin/node"}, {Function: "f", File: "node:fs"}},
+		"Go libraries":   {{Function: "runtime.mallocgc"}, {Function: "runtime.main"}, {Function: "net/http.(*conn).serve"}, {Function: "bytes.growSlice"}},
+		"Rust libraries": {{Function: "alloc::raw_vec::finish_grow"}, {Function: "std::rt::lang_start"}, {Function: "tokio::runtime::task::core::Cell<T,S>::new"}},
+		"Ruby":           {{Function: "vm_exec_core"}}, "Perl": {{Function: "Perl_runops_standard"}},
+		"C++ libraries": {{Function: "operator new"}, {Function: "std::vector<int>::push_back"}}, "the C library": {{Function: "_start"}, {Function: "start_thread"}},
+		"": {
+			{Function: "main"}, {Function: "xmalloc"}, {Function: "handle", File: "/srv/app.py", Script: true}, {Function: "f", File: "/srv/node_modules/x/index.js"},
+			{Function: "f", File: "/usr/lib/python3/dist-packages/flask/app.py", Script: true}, {Function: "f", Module: "/usr/lib/libxml2.so.2"}, {Function: "[truncated]"},
+		},
+	} {
+		for _, f := range frames {
+			require.Equal(t, runtime, DefaultRules().Role(f).Runtime, "%+v", f)
+		}
+	}
+	r, err := ParseRules("of My  VM\nruntime function ^vm_\nof\nruntime function ^x_", "rules")
+	require.NoError(t, err)
+	require.Equal(t, Role{Runtime, "My VM"}, r.Role(Frame{Function: "vm_run"}))
+	require.Equal(t, Role{Runtime, ""}, r.Role(Frame{Function: "x_run"}))
+}
+
 // TestRuleNames: rules match names without parameters, and the name that a recording of another tool has
 // for an address is no name.
 func TestRuleNames(t *testing.T) {

@@ -46,9 +46,17 @@ var rulesText string
 type Rules struct{ list []rule }
 
 type rule struct {
-	class   Class
+	role    Role
 	subject subject
 	pattern *regexp.Regexp
+}
+
+// Role is what a frame does in an allocation, and for which runtime.
+type Role struct {
+	Class
+	// Runtime is the language, interpreter or library that the frame is a part of, as in "frames of
+	// CPython"; "" for code of the application and of other libraries.
+	Runtime string
 }
 
 // subject is what the pattern of a rule is matched against.
@@ -95,19 +103,26 @@ func ReadRules(path string) (*Rules, error) {
 // ParseRules reads one rule a line: a class, what to match ("function", "file" for the path of the
 // source file, "module", "unnamed" for the module of a frame without a function, "path" for that of
 // the module, or "script" for the file and the function of a line of a script), and a regular
-// expression. Empty lines and lines that begin with # are ignored. An error is a
-// [heapfile.SyntaxError] with the name and the line.
+// expression. A line "of NAME" names the runtime of the rules after it; without a name, they have none.
+// Empty lines and lines that begin with # are ignored. An error is a [heapfile.SyntaxError] with the
+// name and the line.
 func ParseRules(text, name string) (*Rules, error) {
-	r := &Rules{}
+	r, runtime := &Rules{}, ""
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		parsed, err := parseRule(strings.Fields(line))
+		fields := strings.Fields(line)
+		if fields[0] == "of" {
+			runtime = strings.Join(fields[1:], " ")
+			continue
+		}
+		parsed, err := parseRule(fields)
 		if err != nil {
 			return nil, &heapfile.SyntaxError{File: name, Line: i + 1, Msg: err.Error()}
 		}
+		parsed.role.Runtime = runtime
 		r.list = append(r.list, parsed)
 	}
 	return r, nil
@@ -127,7 +142,7 @@ func parseRule(f []string) (rule, error) {
 		return rule{}, fmt.Errorf("cannot match %q: want function, file, module, unnamed, path or script", f[1])
 	}
 	pattern, err := regexp.Compile(strings.Join(f[2:], " "))
-	return rule{Class(class), subject(what), pattern}, err
+	return rule{Role{Class: Class(class)}, subject(what), pattern}, err
 }
 
 // texts are the texts of a frame that rules are matched against, by subject; "" does not match.
@@ -141,7 +156,10 @@ type Frame struct {
 }
 
 // Class returns the class of a frame.
-func (r *Rules) Class(f Frame) Class {
+func (r *Rules) Class(f Frame) Class { return r.Role(f).Class }
+
+// Role returns the class of a frame and its runtime.
+func (r *Rules) Role(f Frame) Role {
 	if f.Script {
 		return r.match(&texts{subjectScript: f.File + " " + f.Function})
 	}
@@ -155,13 +173,13 @@ func (r *Rules) Class(f Frame) Class {
 	return r.match(&t)
 }
 
-// match returns the class of the first rule that matches.
-func (r *Rules) match(t *texts) Class {
+// match returns the role of the first rule that matches.
+func (r *Rules) match(t *texts) Role {
 	for i := range r.list {
 		rule := &r.list[i]
 		if text := t[rule.subject]; text != "" && rule.pattern.MatchString(text) {
-			return rule.class
+			return rule.role
 		}
 	}
-	return Application
+	return Role{}
 }

@@ -108,7 +108,8 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 		number = strconv.Itoa(c.rank)
 	}
 	v := c.view
-	p.Linef("%s  %s: %s, %s", number, strings.TrimSpace(v.Title()+"  "+v.Where), s.Label, meaning(s))
+	what, chance := meaning(s)
+	p.Linef("%s  %s: %s, %s", number, strings.TrimSpace(v.Title()+"  "+v.Where), s.Label, text.Join("; ", what, chance))
 	if !measured(s) {
 		return
 	}
@@ -125,16 +126,31 @@ func measured(s *growth.Site) bool {
 	return s.Label != trend.Insufficient && s.Features[trend.FeaturePoints] != 0
 }
 
-// meaning returns an explanation of the verdict.
-func meaning(s *growth.Site) string {
-	if !measured(s) {
-		return meanings[s.Label]
-	}
-	chance := fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
-	if s.Once > 0 || s.Pool != nil {
+// meaning returns an explanation of the verdict, and how likely a leak is; that is empty if it is not
+// known.
+func meaning(s *growth.Site) (what, chance string) {
+	switch {
+	case !measured(s):
+	case s.Once > 0 || s.Pool != nil:
 		chance = fmt.Sprintf("the chance of a leak is %.0f %%", 100*s.Confidence)
+	default:
+		chance = fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
 	}
-	return meanings[s.Label] + "; " + chance
+	return meanings[s.Label], chance
+}
+
+// Meaning explains the verdict on a site in at most two sentences.
+func Meaning(s *growth.Site) string { return text.Sentences(meaning(s)) }
+
+// Meaning explains the verdict on the series in at most two sentences.
+func (g *Report) Meaning() string { return text.Sentences(Reason(g.Result), g.chance()) }
+
+// Labels are the verdicts on sites and their meanings, in order.
+func Labels() (out [][2]string) {
+	for l := trend.Label(0); int(l) < len(meanings); l++ {
+		out = append(out, [2]string{l.String(), text.Sentences(meanings[l], "")})
+	}
+	return out
 }
 
 var meanings = map[trend.Label]string{

@@ -148,6 +148,14 @@ func (g *Report) chance() string {
 	return "chance of a leak: " + percent(g.Result.Chance)
 }
 
+// chance returns the probability that the process leaks as text; empty if it has no verdict.
+func (p *Process) chance() string {
+	if p.Chance == nil {
+		return ""
+	}
+	return "chance of a leak: " + percent(*p.Chance)
+}
+
 // percent returns a probability as text.
 func percent(p float64) string {
 	switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -15,13 +16,17 @@ import (
 // ProcessRow is a row of the table of processes, as text.
 type ProcessRow struct {
 	Name, Command string
-	Verdict       string
+	// ID identifies the process, as [ProcessID] does.
+	ID      string
+	Verdict string
 	// Label is the verdict, with the chance of a leak if that is not small.
 	Label             string
 	Snapshots         int
 	Growth, Rate, Now string // "-" if they are not known
 	// Site is the site that leaks or may leak, or why there is no verdict; it may be empty.
 	Site string
+	// Meaning explains the verdict in at most two sentences.
+	Meaning string
 }
 
 // ProcessRows are the rows of the table of the judged processes, worst first; none if there is only
@@ -35,8 +40,9 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 	for i := range all {
 		p := &all[i]
 		row := ProcessRow{
-			Name: text.Clean(p.Name()), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
+			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
 			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
+			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}
 		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
 			row.Label += fmt.Sprintf(" %.0f%%", 100**p.Chance)
@@ -52,7 +58,24 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 		}
 		rows = append(rows, row)
 	}
+	tellApart(rows, all)
 	return rows
+}
+
+// ProcessID identifies a process of a recording.
+func ProcessID(p *series.Process) string { return p.Prefix + " " + p.String() }
+
+// tellApart names processes by their prefixes if they have equal names.
+func tellApart(rows []ProcessRow, all []Process) {
+	count := map[string]int{}
+	for i := range rows {
+		count[rows[i].Name]++
+	}
+	for i := range rows {
+		if count[rows[i].Name] > 1 && all[i].Prefix != "" {
+			rows[i].Name = text.Clean(all[i].Prefix)
+		}
+	}
 }
 
 const (

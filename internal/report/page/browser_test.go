@@ -25,6 +25,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/source"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -188,8 +189,13 @@ func written(t *testing.T, path string) (*growthreport.Report, string) {
 
 func write(t *testing.T, m *Model) string {
 	t.Helper()
+	return writeDocument(t, &Document{models: []*Model{m}})
+}
+
+func writeDocument(t *testing.T, d *Document) string {
+	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, m.HTML(&b))
+	require.NoError(t, d.HTML(&b))
 	out := filepath.Join(t.TempDir(), "report.html")
 	require.NoError(t, os.WriteFile(out, b.Bytes(), 0o600))
 	return out
@@ -391,7 +397,7 @@ func TestLinksAndKeys(t *testing.T) {
 // Elsewhere they change the moment.
 func TestArrowsMoveBetweenFrames(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
-	p := open(t, file, "")
+	p := open(t, file, "#frames=all")
 	focused := func() string { return eval[string](p, "document.activeElement.ariaLabel.split(' · ')[0]") }
 	p.run(do(`document.querySelector("g.frame[tabindex='0']").focus()`))
 	require.Equal(t, "heap", focused())
@@ -457,40 +463,224 @@ func hostileSeries(t *testing.T, names []string) string {
 	return dir
 }
 
-// TestAccessibility: axe-core finds no serious fault in either theme.
+// TestAccessibility: axe-core finds no fault at three widths, in either theme and on paper.
 func TestAccessibility(t *testing.T) {
 	axe := axeSource(t)
 	_, leaky := written(t, testutil.Data(t, "leaky"))
 	_, python := written(t, testutil.Data(t, "python"))
 	for name, c := range map[string]struct{ file, hash string }{
-		"as it opens": {leaky, ""}, "a site": {leaky, "#site=0"}, "a difference": {leaky, "#t=20&base=3"}, "nothing to show": {leaky, "#q=nothing+has+this+name"},
-		"warnings": {python, ""},
+		"as it opens": {leaky, ""}, "a site": {leaky, "#site=0&frames=all"}, "a difference": {leaky, "#t=20&base=3"}, "nothing to show": {leaky, "#q=nothing+has+this+name"},
+		"warnings": {python, ""}, "source": {lines(t), "#site=0"}, "processes": {workers(t), "#process=2&site=0"},
 	} {
 		for _, theme := range []string{"light", "dark"} {
 			t.Run(name+", "+theme, func(t *testing.T) {
 				p := open(t, c.file, c.hash, prefers(theme))
+				p.run(do(axe + `
+					for (const e of document.querySelectorAll("details")) e.open = true;
+					document.querySelector("[data-process]:not([hidden]) h1 .badge").click();
+					document.querySelector("button.verdict")?.click();`))
 				require.Equal(t, theme, eval[string](p, "document.documentElement.dataset.theme"))
-				requireAccessible(p, axe)
+				for _, width := range []int{1300, 420, 360} {
+					p.resize(width)
+					p.requireAccessible()
+				}
 				p.press("?")
-				requireAccessible(p, axe)
+				p.requireAccessible()
+				p.run(chromedp.KeyEvent(kb.Escape), do(`dispatchEvent(new Event("beforeprint"))`))
+				p.emulate("print", prefers(theme))
+				p.requireAccessible()
 			})
 		}
 	}
 }
 
-func requireAccessible(p *tab, axe string) {
+// resize sets the width of the window.
+func (p *tab) resize(width int) {
 	p.Helper()
-	p.run(do(axe), settled)
-	faults := eval[[]string](p, `axe.run().then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact))
+	call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: int64(width), Height: 900, DeviceScaleFactor: 1})
+	p.run(settled)
+}
+
+func (p *tab) requireAccessible() {
+	p.Helper()
+	p.run(settled)
+	faults := eval[[]string](p, `axe.run().then(r => r.violations
 		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise)
 	require.Empty(p, faults)
 }
 
-// axeSource is axe-core, which is kept with the tests so that they need no npm (MPL-2.0,
-// testdata/axe-LICENSE.txt).
+// axeSource is axe-core, a development dependency of web/.
 func axeSource(t *testing.T) string {
 	t.Helper()
-	return string(testutil.Plain(t, "testdata/axe.min.js.gz"))
+	source, err := os.ReadFile("web/node_modules/axe-core/axe.min.js")
+	switch {
+	case err == nil:
+		return string(source)
+	case os.Getenv("HEAPLAPSE_AXE") != "":
+		require.NoError(t, err)
+	}
+	t.Skip("axe-core is not installed: scripts/lint-page.sh installs it and runs this test")
+	return ""
+}
+
+// lines is the page of a Python program whose source is shown.
+func lines(t *testing.T) string {
+	t.Helper()
+	sources, err := source.Open(testutil.Data(t, "lines"))
+	require.NoError(t, err)
+	defer sources.Close()
+	m, err := Build(Options{Growth: judge(t, testutil.Data(t, "lines")), Tool: "test", Sources: sources})
+	require.NoError(t, err)
+	return write(t, m)
+}
+
+// workers is the page of a Python program with four processes, of which one leaks.
+func workers(t *testing.T) string {
+	t.Helper()
+	return writeDocument(t, workersOf(t))
+}
+
+func workersOf(t *testing.T) *Document {
+	t.Helper()
+	dir := testutil.Data(t, "workers", "leak")
+	var all []*growthreport.Report
+	for _, pid := range []string{"12115", "12109", "12111", "12116"} { // the worst first
+		all = append(all, judge(t, filepath.Join(dir, "python3_"+pid+".*")))
+	}
+	pages := Pages{Options: Options{Tool: "test", Processes: len(all)}}
+	for _, g := range all {
+		for _, other := range all {
+			g.Processes = append(g.Processes, other.Judged())
+		}
+		require.NoError(t, pages.Add(g))
+	}
+	return pages.Document()
+}
+
+// TestProcesses: each process can be opened, and the same site of several processes is one row.
+func TestProcesses(t *testing.T) {
+	d := workersOf(t)
+	require.Len(t, d.models, 4)
+	pooled := d.models[0].Pooled
+	require.Len(t, pooled, 1, "the site that leaks in one process; all others are stable in all of them")
+	require.Equal(t, "remember", pooled[0].Title)
+	require.Equal(t, 1, pooled[0].Leaks)
+	var now int64
+	for _, m := range d.models {
+		for _, s := range m.Sites {
+			if s.Title == "remember" {
+				now += s.Now
+			}
+		}
+	}
+	require.Equal(t, now, pooled[0].Now)
+	require.Len(t, pooled[0].Parts, pooled[0].Processes)
+
+	p := open(t, writeDocument(t, d), "")
+	headline := `document.querySelector("[data-process]:not([hidden]) h1").innerText`
+	require.Contains(t, eval[string](p, headline), "remember workers.py:16")
+	total := eval[string](p, `document.querySelector("#now").dataset.total`)
+	p.click(`.processes a[href="#process=2"]`)
+	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](`document.querySelector("[data-opens='2']").classList.contains("chosen")`))
+	require.NoError(t, err)
+	require.NotContains(t, eval[string](p, headline), "remember")
+	require.NotEqual(t, total, eval[string](p, `document.querySelector("#now").dataset.total`))
+	p.press(kb.ArrowLeft)
+	require.Equal(t, "#process=2&t=11", eval[string](p, "location.hash"))
+	require.Equal(t, 1, eval[int](p, `document.querySelectorAll("#flame svg").length`))
+	p.click(`.pooled a`)
+	_, err = chromedp.Run(p.ctx, chromedp.Poll[bool](`document.querySelector("tr.paths") !== null`))
+	require.NoError(t, err)
+	require.Contains(t, eval[string](p, headline), "remember workers.py:16")
+	p.quiet()
+}
+
+// TestNarrowWindows: nothing is wider than the window.
+func TestNarrowWindows(t *testing.T) {
+	for name, c := range map[string]struct{ file, hash string }{"processes": {workers(t), "#site=0"}, "source": {lines(t), "#site=0&frames=all"}} {
+		p := open(t, c.file, c.hash)
+		p.run(do(`for (const e of document.querySelectorAll("details")) e.open = true`))
+		for _, width := range []int{360, 420, 641, 1000} {
+			p.resize(width)
+			require.Equal(t, width, eval[int](p, "document.documentElement.scrollWidth"), name)
+			wide := eval[[]string](p, `[...document.querySelectorAll("th, td, h1, button, select, input, .name, p, dd")]
+				.filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll, pre")).map(e => e.outerHTML.slice(0, 90))`)
+			require.Empty(t, wide, "%s at %d", name, width)
+		}
+	}
+}
+
+// TestFramesOfRuntimes are folded in call paths and in the call tree, unless they are shown.
+func TestFramesOfRuntimes(t *testing.T) {
+	p := open(t, lines(t), "#site=0")
+	path := `[...document.querySelector(".path ol").children].map(e => e.innerText.trim())`
+	require.Equal(t, []string{"9 frames of CPython", "handle app.py:9attributed to this function", "main app.py:24", "<module> app.py:28", "11 frames of CPython"},
+		eval[[]string](p, path))
+	require.Positive(t, p.width("5 to 57 frames of CPython"))
+	require.Zero(t, p.width("python3.11+0x227bd1"))
+	p.click(".path .run button")
+	require.Contains(t, eval[string](p, `document.querySelector(".path .run ul").innerText`), "JSONDecoder.raw_decode decoder.py:353")
+	p.press("r")
+	require.Positive(t, p.width("python3.11+0x227bd1"))
+	require.Equal(t, "heap", eval[string](p, `document.querySelector("g.frame[tabindex='0']").ariaLabel.split(" · ")[0]`))
+	require.Contains(t, eval[string](p, "location.hash"), "frames=all")
+	require.NotContains(t, eval[[]string](p, path), "11 frames of CPython")
+	p.press("r")
+	require.Zero(t, p.width("python3.11+0x227bd1"))
+	p.quiet()
+}
+
+// TestFilesAndLines are shown where the pointer or the keyboard is.
+func TestFilesAndLines(t *testing.T) {
+	p := open(t, lines(t), "#site=0")
+	tip := `(() => { const t = document.getElementById("tip"); return t.hidden ? "" : t.textContent })()`
+	p.run(do(`document.querySelector("tr[data-site='0'] .name").focus()`))
+	require.Equal(t, "/opt/lines/app.py:9", eval[string](p, tip))
+	p.run(do(`document.activeElement.blur()`))
+	require.Empty(t, eval[string](p, tip))
+	p.run(do(`document.querySelectorAll(".path .function")[1].dispatchEvent(new PointerEvent("pointerover", {bubbles: true}))`))
+	require.Equal(t, "/opt/lines/app.py:24", eval[string](p, tip))
+	p.run(do(`document.querySelector("g.frame[aria-label^='main']").focus()`), chromedp.KeyEvent(kb.ArrowDown))
+	require.Contains(t, eval[string](p, `document.querySelector(".details").textContent`), "handle · /opt/lines/app.py:9")
+	require.Contains(t, eval[string](p, `document.querySelector("g.frame[aria-label^='<module>']").ariaLabel`), "/opt/lines/app.py:28 and other lines")
+	p.quiet()
+}
+
+// TestASiteIsAPage: an opened site is not taller than a window, its source is shown, and buttons show
+// the rest.
+func TestASiteIsAPage(t *testing.T) {
+	p := open(t, lines(t), "#site=0&frames=all")
+	p.resize(1300)
+	height := `document.querySelector("tr.paths").getBoundingClientRect().height`
+	require.LessOrEqual(t, eval[float64](p, height), 900.0)
+	require.Equal(t, "9      sessions[request] = json.loads(body(request))  # never removed", eval[string](p, `document.querySelector(".source .named").textContent.trim()`))
+	p.click(`[data-focus="frames-0"]`)
+	require.Contains(t, eval[string](p, `document.querySelector(".path").innerText`), "python3.11+0x227bd1")
+	p.click(`[data-focus="paths"]`)
+	require.Equal(t, 8, eval[int](p, `document.querySelectorAll(".path").length`))
+	p.quiet()
+}
+
+// TestMeanings: a click on a verdict explains it in the words of growth.
+func TestMeanings(t *testing.T) {
+	g, file := written(t, testutil.Data(t, "leaky"))
+	p := open(t, file, "")
+	require.Zero(t, eval[int](p, `document.querySelectorAll("tr.why").length`))
+	p.click(`[data-focus="why-0"]`)
+	require.Equal(t, growthreport.Meaning(&g.Result.Sites[0]), eval[string](p, `document.querySelector("tr.why").innerText.trim()`))
+	p.click("h1 .badge")
+	require.Equal(t, g.Meaning(), eval[string](p, `document.querySelector(".meaning").innerText`))
+	p.quiet()
+}
+
+// TestLegend: sites with the same title have their places in the legend.
+func TestLegend(t *testing.T) {
+	_, m := build(t, testutil.Data(t, "leaky"))
+	m.Sites[1].Title, m.packed = m.Sites[0].Title, nil
+	p := open(t, write(t, m), "")
+	names := eval[[]string](p, `[...document.querySelectorAll(".legend .row .name")].map(e => e.textContent)`)
+	require.Contains(t, names, "1 "+m.Sites[0].Where+" "+m.Sites[0].Title)
+	require.Contains(t, names, "2 "+m.Sites[1].Where+" "+m.Sites[0].Title)
 }
 
 // TestAnEmptySeries: the page does not blame a filter.

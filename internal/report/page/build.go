@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/source"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -22,6 +23,10 @@ type Options struct {
 	Tool string
 	// Moments is the largest number of snapshots that are shown; 0 means [DefaultMoments].
 	Moments int
+	// Processes is the number of processes that share the page; 0 means 1.
+	Processes int
+	// Sources has the source files whose lines may be shown; nil if none are.
+	Sources *source.Dir
 	// Progress, if not nil, is called with the number of snapshots read so far and the number to
 	// read.
 	Progress func(done, all int)
@@ -38,6 +43,8 @@ const (
 	maxSites = 1000
 	// maxPaths is the number of call paths of a site that are listed with their lines.
 	maxPaths = 8
+	// maxSources is the largest number of sites of a process whose source is shown.
+	maxSources = 50
 )
 
 // Build reads the snapshots that are shown and makes the model. It fails if a file changed since
@@ -169,7 +176,7 @@ func (b *builder) unlistedRow() int {
 // number, from 1; 0 for none yet.
 func (b *builder) extraRow(at *int, s Site) int {
 	if *at == 0 {
-		s.Function, s.Paths = s.Title, []Path{}
+		s.Function, s.Meaning, s.Paths = s.Title, text.Sentences(s.Title), []Path{}
 		b.extra = append(b.extra, s)
 		*at = len(b.shown) + len(b.extra)
 	}
@@ -189,23 +196,24 @@ func (b *builder) head(moment int, h *series.Head) {
 
 // fitting makes the model with as many call paths as the limits allow.
 func (b *builder) fitting() (*Model, error) {
-	return fit(maxValues/(b.kinds*len(b.moments)), b.model)
+	share := min(max(b.o.Processes, 1), MaxProcesses)
+	return fit(maxValues/(share*b.kinds*len(b.moments)), maxPacked/share, b.model)
 }
 
 // fit reduces the number of call paths until the packed model is small enough.
-func fit(keep int, model func(keep int) *Model) (*Model, error) {
+func fit(keep, size int, model func(keep int) *Model) (*Model, error) {
 	for {
 		m := model(keep)
 		var err error
 		if m.packed, err = m.pack(); err != nil {
 			return nil, err
 		}
-		if len(m.packed) <= maxPacked || keep <= 1 {
+		if len(m.packed) <= size || keep <= 1 {
 			return m, nil
 		}
 		// Most of the size is values. Reduce a little more than in proportion, so that the next try
 		// fits.
-		keep = int(float64(keep) * 0.95 * maxPacked / float64(len(m.packed)))
+		keep = int(float64(keep) * 0.95 * float64(size) / float64(len(m.packed)))
 	}
 }
 
@@ -216,19 +224,23 @@ func (b *builder) model(keep int) *Model {
 	unit, factor := g.RateUnit()
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
-		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(),
-		Limit: g.Limit(), Processes: g.ProcessesJSON(), Causes: b.causes(),
+		Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(), Causes: b.causes(),
 		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
 		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
-		Span:  g.Span(),
-		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
+		Span:      g.Span(),
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
 		Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
 		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
-		flags: g.Flags, rows: g.ProcessRows(),
+		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Meaning: g.Meaning(),
+		Processes: g.ProcessesJSON(), rows: g.ProcessRows(),
+		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
+		flags: g.Flags, process: text.Clean(g.Series.Process.Name()), id: growthreport.ProcessID(&g.Series.Process),
 	}
 	for _, i := range b.shown {
 		m.Sites = append(m.Sites, b.site(i))
+		if len(m.Sites) <= maxSources {
+			b.addSource(&m.Sites[len(m.Sites)-1], &g.Result.Sites[i])
+		}
 	}
 	m.Sites = append(append([]Site{}, m.Sites...), b.extra...)
 	m.lay(b.code, grid)
@@ -300,6 +312,7 @@ func (b *builder) site(i int) Site {
 		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module),
 		File: text.Clean(v.Blame.File), Line: v.Blame.Line,
 		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s), Unnamed: v.Unnamed, Resizing: s.Resizing,
+		Meaning: growthreport.Meaning(s), key: v.Keys.Site, label: s.Label,
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
 		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor),
 		RateHigh: text.Finite(s.High * factor),

@@ -153,7 +153,7 @@ func TestEqualInputGivesEqualBytes(t *testing.T) {
 	render := func() string {
 		_, m := build(t, testutil.Data(t, "leaky"))
 		var b bytes.Buffer
-		require.NoError(t, m.HTML(&b))
+		require.NoError(t, (&Document{models: []*Model{m}}).HTML(&b))
 		return b.String()
 	}
 	require.Equal(t, render(), render())
@@ -214,7 +214,7 @@ func thousands(n, moments int) (*code, *grid, *columns) {
 func TestThePageIsSmall(t *testing.T) {
 	const paths, moments = 4000, 240
 	c, g, totals := thousands(paths, moments)
-	m, err := fit(paths, func(keep int) *Model {
+	m, err := fit(paths, maxPacked, func(keep int) *Model {
 		kept, folded := g.fold(keep, totals, c.function(smaller, ""))
 		m := &Model{Kinds: Kinds[:], Moments: make([]Moment, moments), Snapshots: 1000, Folded: folded}
 		m.lay(c, kept)
@@ -222,7 +222,7 @@ func TestThePageIsSmall(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, m.HTML(&b))
+	require.NoError(t, (&Document{models: []*Model{m}}).HTML(&b))
 	t.Logf("%d bytes, of which %d are data; folded: %+v", b.Len(), len(m.packed), m.Folded)
 	require.Less(t, b.Len(), 8_000_000)
 	require.Greater(t, b.Len(), 4_000_000, "the room is used")

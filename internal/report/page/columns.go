@@ -113,12 +113,14 @@ func (c *collector) visit(moment int, s *series.Snapshot, judged [2]int) {
 			continue
 		}
 		e := s.Estimate(row)
-		c.grid.leaves[c.leaf(row.Stack, site)].add(moment, c.moments, values(e))
+		leaf := c.leaf(row.Stack, site)
+		c.grid.leaves[leaf].add(moment, c.moments, values(e))
 		if s.Index == judged[0] {
 			c.first[site] += e.InuseBytes
 		}
 		if s.Index == judged[1] {
 			c.last[site] += e.InuseBytes
+			c.addPlaces(row.Stack, leaf, e.InuseBytes)
 		}
 	}
 }
@@ -127,7 +129,15 @@ func (c *collector) visit(moment int, s *series.Snapshot, judged [2]int) {
 func (c *collector) leaf(id heapfile.StackID, site symbolize.SiteID) int {
 	if c.leafOf[id] == 0 {
 		path, _ := c.paths.path(c.symbols.Stack(id))
-		c.leafOf[id] = c.grid.leaf(c.paths.functions(path), c.siteOf[site]) + 1
+		leaf := c.grid.leaf(c.paths.functions(path), c.siteOf[site])
+		c.leafOf[id] = leaf + 1
+		c.addPlaces(id, leaf, 0)
 	}
 	return c.leafOf[id] - 1
+}
+
+// addPlaces adds the frames of a stack to the nodes of its leaf.
+func (c *collector) addPlaces(id heapfile.StackID, leaf int, bytes int64) {
+	path, blame := c.paths.path(c.symbols.Stack(id))
+	c.grid.tree.add(c.grid.leaves[leaf].node, path, blame, bytes)
 }

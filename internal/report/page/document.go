@@ -1,14 +1,17 @@
 package page
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // the script, its style and the frame of the document are files
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -26,31 +29,39 @@ var documentHTML string
 
 var document = template.Must(template.New("document").Parse(documentHTML))
 
-// HTML writes the page: one document that refers to nothing outside of it. Its policy forbids such
-// references.
-func (m *Model) HTML(w io.Writer) error {
-	data := m.packed
-	if data == nil {
-		var err error
-		if data, err = m.pack(); err != nil {
-			return err
-		}
-	}
-	return document.Execute(w,
-		view{m, template.JS(script), template.CSS(style), template.HTML(base64.StdEncoding.EncodeToString(data))})
+// Document is a page: the models of its processes, the worst first.
+type Document struct {
+	models []*Model
+	// left is the number of processes that cannot be opened on the page, for lack of room.
+	left int
 }
 
-// view is the data of the document's template.
-type view struct {
-	*Model
+// JSON writes the model of the worst process.
+func (d *Document) JSON(w io.Writer) error { return d.models[0].JSON(w) }
+
+// HTML writes the page: one document that refers to nothing outside of it. Its policy forbids such
+// references.
+func (d *Document) HTML(w io.Writer) error {
+	v := documentView{Script: template.JS(script), Style: template.CSS(style), Left: d.left}
+	for _, m := range d.models {
+		v.All = append(v.All, view{m})
+	}
+	v.view = v.All[0]
+	return document.Execute(w, v)
+}
+
+// documentView is the data of the document's template. The methods of the worst process are its own.
+type documentView struct {
+	view
+	All    []view
 	Script template.JS
 	Style  template.CSS
-	Data   template.HTML // base64 needs no escapes
+	Left   int
 }
 
 // Policy allows only the page's own script and style, by their hashes: no network, and no other
 // code.
-func (v view) Policy() string {
+func (v documentView) Policy() string {
 	return "default-src 'none'; script-src " + hash(
 		script,
 	) + "; style-src " + hash(
@@ -65,6 +76,70 @@ func hash(content string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// view is a process in the document's template.
+type view struct{ *Model }
+
+// pooledRow is a row of the table of sites in all processes, as text.
+type pooledRow struct {
+	Badge                                        // the most alarming verdict
+	Title, Where, Growth, Rate, Now, In, Address string
+	Parts                                        []pooledRow
+	Meaning                                      string
+}
+
+// Badge is a verdict as text, and the family whose look it has.
+type Badge struct{ Family, Label string }
+
+// PooledRows are the rows of the table of sites in all processes.
+func (v documentView) PooledRows() (out []pooledRow) {
+	names := map[string]string{}
+	for _, r := range v.rows {
+		names[r.ID] = r.Name
+	}
+	for _, p := range v.Pooled {
+		row := pooledRow{
+			Badge: badgeOf(&p.Parts[0]), Title: p.Title, Where: p.Where, Growth: units.SignedBytes(p.Growth),
+			Rate: "–", Now: units.Bytes(p.Now), In: p.in(), Meaning: p.Parts[0].meaning,
+		}
+		if p.Rate != nil {
+			row.Rate = units.SignedBytes(*p.Rate)
+		}
+		for i := range p.Parts {
+			part := &p.Parts[i]
+			row.Parts = append(row.Parts, pooledRow{
+				Badge: badgeOf(part), Title: cmp.Or(names[v.All[part.process].id], part.Process),
+				Growth: units.SignedBytes(part.Growth), Rate: units.SignedBytes(part.Rate), Now: units.Bytes(part.Now),
+				Address: fmt.Sprintf("#process=%d&site=%d", part.process+1, part.Site),
+			})
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// badgeOf is the verdict of a part, with the probability of a leak where that matters.
+func badgeOf(p *Part) Badge {
+	if p.label > trend.Suspect {
+		return Badge{"", p.Label}
+	}
+	return Badge{"alarming", fmt.Sprintf("%s %.0f %%", p.Label, 100*p.Confidence)}
+}
+
+// Process is the name of the process.
+func (v view) Process() string { return v.process }
+
+// Data is the packed model.
+func (v view) Data() (template.HTML, error) {
+	data, err := v.packed, error(nil)
+	if data == nil {
+		data, err = v.pack()
+	}
+	return template.HTML(base64.StdEncoding.EncodeToString(data)), err // base64 needs no escapes
+}
+
+// Labels are the verdicts on sites and their meanings.
+func (v documentView) Labels() [][2]string { return growth.Labels() }
+
 // Instead is the command that writes the findings for those who cannot see the charts.
 func (v view) Instead() string { return "heaplapse report " + v.flags.Of(option.Markdown) }
 
@@ -73,8 +148,27 @@ func (v view) FilterFlags() string {
 	return v.flags.Of(option.Focus) + " and " + v.flags.Of(option.Ignore)
 }
 
-// Processes are the rows of the table of processes; none if there is only one.
-func (v view) Processes() []growth.ProcessRow { return v.rows }
+// processRow is a row of the table of processes.
+type processRow struct {
+	growth.ProcessRow
+	// Opens is the index of the process on the page, from 1; 0 if it cannot be opened.
+	Opens int
+}
+
+// ProcessRows are the rows of the table of processes; none if there is only one. Commands that are all
+// the same are left out.
+func (v documentView) ProcessRows() (out []processRow) {
+	for _, r := range v.rows {
+		at := slices.IndexFunc(v.All, func(m view) bool { return m.id == r.ID })
+		out = append(out, processRow{r, at + 1})
+	}
+	if slices.IndexFunc(out, func(r processRow) bool { return r.Command != out[0].Command }) < 0 {
+		for i := range out {
+			out[i].Command = ""
+		}
+	}
+	return out
+}
 
 // fact is one of the numbers below the headline.
 type fact struct{ Name, Value, More string }

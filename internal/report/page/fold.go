@@ -29,7 +29,9 @@ func (g *grid) fold(keep int, totals *columns, smaller int) (*grid, Folded) {
 	slices.Sort(order[:keep]) // in order of appearance
 	out := newGrid(g.tree.functions[0])
 	for _, i := range order[:keep] {
-		out.include(g.path(g.leaves[i].node), &g.leaves[i])
+		l := &g.leaves[i]
+		node := out.include(g.path(l.node), l)
+		out.tree.addPlaces(node, g.tree, l.node)
 	}
 	common := g.commonPaths(order[keep:], g.ancestors(order[:keep]))
 	for _, i := range order[keep:] {
@@ -64,9 +66,11 @@ func commonLength(a, b []int) (n int) {
 	return n
 }
 
-// include adds a leaf below some functions.
-func (g *grid) include(functions []int, l *leaf) {
-	g.leaves[g.leaf(functions, l.site)].include(&l.columns)
+// include adds a leaf below some functions, and returns its node.
+func (g *grid) include(functions []int, l *leaf) (node int) {
+	at := &g.leaves[g.leaf(functions, l.site)]
+	at.include(&l.columns)
+	return at.node
 }
 
 // path is the functions of a node, outermost first, without the heap.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
 )
@@ -30,6 +32,8 @@ type Model struct {
 	Title    string `json:"title"`
 	Verdict  string `json:"verdict"`
 	Headline string `json:"headline"`
+	// Meaning explains the verdict in at most two sentences.
+	Meaning string `json:"meaning"`
 	// Next is what to do about the worst site; it may be empty.
 	Next    string `json:"next,omitempty"`
 	Summary string `json:"summary"`
@@ -73,12 +77,20 @@ type Model struct {
 	// Functions are [name, module], Frames [function, file, line].
 	Functions [][2]int `json:"functions"`
 	Frames    [][3]int `json:"frames"`
-	Tree      Tree     `json:"tree"`
-	Leaves    Leaves   `json:"leaves"`
+	// Runtimes are, by function, the names of the runtimes that functions are parts of, such as
+	// CPython: indices of strings, the empty one for code of the application.
+	Runtimes []int  `json:"runtimes"`
+	Tree     Tree   `json:"tree"`
+	Leaves   Leaves `json:"leaves"`
 
-	packed []byte // the result of pack
-	rows   []growth.ProcessRow
-	flags  option.Flags // that the page advises
+	// Pooled are the sites of several processes.
+	Pooled []Pooled `json:"pooled_sites,omitempty"`
+
+	packed  []byte // the result of pack
+	process string // its name
+	id      string // growth.ProcessID
+	rows    []growth.ProcessRow
+	flags   option.Flags // that the page advises
 }
 
 // Ends are the first and the last value, in bytes.
@@ -125,6 +137,13 @@ type Site struct {
 	Losses   []string `json:"losses,omitempty"`
 	Unnamed  string   `json:"unnamed,omitempty"`
 	Resizing bool     `json:"resizing,omitempty"`
+	// Meaning explains the verdict in at most two sentences.
+	Meaning string `json:"meaning"`
+	// Source is the lines around the one that allocates; nil if they are not shown.
+	Source *Source `json:"source,omitempty"`
+
+	key   identity.Key
+	label trend.Label
 	// Growth is that of the judged snapshots, Now the last visible value, in bytes. Rates are in
 	// bytes per rate_per.
 	Growth   int64   `json:"growth_bytes"`
@@ -136,6 +155,18 @@ type Site struct {
 	// Hidden are the moments at which a truncated snapshot does not list the site.
 	Hidden []int  `json:"hidden,omitempty"`
 	Paths  []Path `json:"paths"`
+}
+
+// Source is some lines of a source file.
+type Source struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	// Line is the one that the site names, First that of the first of Lines.
+	Line  int      `json:"line"`
+	First int      `json:"first"`
+	Lines []string `json:"lines"`
+	// Changed reports whether the file was modified after the last snapshot was taken.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Path is one of a site's call paths, the one that grew most first.
@@ -152,6 +183,11 @@ type Path struct {
 type Tree struct {
 	Parents   []int `json:"parents"`
 	Functions []int `json:"functions"`
+	// Frames are, by node, a frame that has its file and line, -1 for none. Several are the nodes that
+	// have other lines, too. Blamed are the nodes that memory is attributed to.
+	Frames  []int `json:"frames"`
+	Several []int `json:"several"`
+	Blamed  []int `json:"blamed"`
 }
 
 // Leaves are the memory by node and site. Values are columns by kind.
@@ -195,10 +231,11 @@ func (d Deltas) Column(n int) []int64 {
 // and the paths of the sites refer to. m.Sites must be complete; lay renumbers their frames.
 func (m *Model) lay(c *code, g *grid) {
 	t := tables{c: c, m: m, names: map[int]int{}, functions: map[int]int{}, frames: map[int]int{}}
-	m.Strings, m.Functions, m.Frames = []string{}, [][2]int{}, [][3]int{}
-	m.Tree = Tree{g.tree.parents, make([]int, len(g.tree.functions))}
+	m.Strings, m.Functions, m.Frames, m.Runtimes = []string{}, [][2]int{}, [][3]int{}, []int{}
+	m.Tree = Tree{Parents: g.tree.parents, Several: []int{}, Blamed: []int{}}
 	for n, f := range g.tree.functions {
-		m.Tree.Functions[n] = t.function(f)
+		m.Tree.Functions = append(m.Tree.Functions, t.function(f))
+		m.Tree.Frames = append(m.Tree.Frames, t.place(n, &g.tree.places[n]))
 	}
 	for _, s := range m.Sites {
 		for _, p := range s.Paths {
@@ -237,7 +274,24 @@ func (t *tables) name(i int) int {
 
 func (t *tables) function(i int) int {
 	f := t.c.functions[i]
-	return intern(t.functions, &t.m.Functions, i, func() [2]int { return [2]int{t.name(f.name), t.name(f.module)} })
+	return intern(t.functions, &t.m.Functions, i, func() [2]int {
+		t.m.Runtimes = append(t.m.Runtimes, t.name(f.runtime))
+		return [2]int{t.name(f.name), t.name(f.module)}
+	})
+}
+
+// place adds the places of a node, and returns the frame with the most memory; -1 if it has no file.
+func (t *tables) place(node int, p *places) int {
+	if p.blamed {
+		t.m.Tree.Blamed = append(t.m.Tree.Blamed, node)
+	}
+	if len(p.frames) == 0 || t.c.names.list[t.c.frames[p.most()].file] == "" {
+		return -1
+	}
+	if len(p.frames) > 1 {
+		t.m.Tree.Several = append(t.m.Tree.Several, node)
+	}
+	return t.frame(p.most())
 }
 
 func (t *tables) frame(i int) int {

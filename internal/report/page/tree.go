@@ -1,6 +1,9 @@
 package page
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -23,8 +26,9 @@ func (n *names) add(s string) int {
 	return intern(n.index, &n.list, s, func() string { return text.Clip(s, maxName) })
 }
 
-// function is a function of a module; both are indices of names.
-type function struct{ name, module int }
+// function is a function of a module, and the runtime that it is a part of ([class.Role]); all are
+// indices of names.
+type function struct{ name, module, runtime int }
 
 // frame is a function and the place of a call in it. File is an index of names.
 type frame struct{ function, file, line int }
@@ -41,13 +45,16 @@ type code struct {
 
 func newCode() *code { return &code{functionIndex: map[function]int{}, frameIndex: map[frame]int{}} }
 
-func (c *code) function(name, module string) int {
-	f := function{c.names.add(name), c.names.add(module)}
+func (c *code) function(name, module string) int { return c.part(name, module, "") }
+
+// part returns a function of a runtime.
+func (c *code) part(name, module, runtime string) int {
+	f := function{c.names.add(name), c.names.add(module), c.names.add(runtime)}
 	return intern(c.functionIndex, &c.functions, f, func() function { return f })
 }
 
-func (c *code) frame(name, module, file string, line int) int {
-	f := frame{c.function(name, module), c.names.add(file), line}
+func (c *code) frame(function int, file string, line int) int {
+	f := frame{function, c.names.add(file), line}
 	return intern(c.frameIndex, &c.frames, f, func() frame { return f })
 }
 
@@ -67,13 +74,57 @@ func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func()
 // its parent, for all lines of the call. Parents precede their children, and node 0 is the heap
 // itself.
 type tree struct {
-	parents   []int // -1 for the first
-	functions []int // by node
+	parents   []int    // -1 for the first
+	functions []int    // by node
+	places    []places // by node
 	index     map[[2]int]int
 }
 
+// places are the frames of a node without duplicates, and the memory in use at the last judged snapshot
+// through each. Memory may be attributed to the node.
+type places struct {
+	frames []place
+	blamed bool
+}
+
+type place struct {
+	frame int
+	bytes int64
+}
+
 func newTree(heap int) *tree {
-	return &tree{parents: []int{-1}, functions: []int{heap}, index: map[[2]int]int{}}
+	return &tree{parents: []int{-1}, functions: []int{heap}, places: make([]places, 1), index: map[[2]int]int{}}
+}
+
+// add adds a path of frames, leaf first, that ends in a node, the index of the one that is blamed, and
+// memory.
+func (t *tree) add(node int, path []int, blame int, bytes int64) {
+	for i, f := range path {
+		t.places[node].add(f, i == blame, bytes)
+		node = t.parents[node]
+	}
+}
+
+func (p *places) add(frame int, blamed bool, bytes int64) {
+	p.blamed = p.blamed || blamed
+	i := slices.IndexFunc(p.frames, func(at place) bool { return at.frame == frame })
+	if i < 0 {
+		i = len(p.frames)
+		p.frames = append(p.frames, place{frame: frame})
+	}
+	p.frames[i].bytes += bytes
+}
+
+// most is the frame with the most memory.
+func (p *places) most() int {
+	return slices.MaxFunc(p.frames, func(a, b place) int { return cmp.Compare(a.bytes, b.bytes) }).frame
+}
+
+// addPlaces copies the places on the path of a node of another tree.
+func (t *tree) addPlaces(node int, from *tree, of int) {
+	for ; of > 0; node, of = t.parents[node], from.parents[of] {
+		t.places[node] = from.places[of]
+	}
 }
 
 // child is the node of a function called from a node.
@@ -85,6 +136,7 @@ func (t *tree) child(parent, function int) int {
 		t.index[key] = n
 		t.parents = append(t.parents, parent)
 		t.functions = append(t.functions, function)
+		t.places = append(t.places, places{})
 	}
 	return n
 }
@@ -118,7 +170,7 @@ func (p *pather) path(stack []symbolize.LocationID) (path []int, blame int) {
 		path = append(path, p.location(id)...)
 	}
 	if len(path) == 0 {
-		return []int{p.code.frame("(no stack)", "", "", 0)}, -1
+		return []int{p.code.frame(p.code.function("(no stack)", ""), "", 0)}, -1
 	}
 	return path, blame
 }
@@ -151,11 +203,12 @@ func (p *pather) location(id symbolize.LocationID) []int {
 		module = m.Title()
 	}
 	var out []int
-	for _, f := range l.Frames {
-		out = append(out, p.code.frame(f.Function, module, f.File, f.Line))
+	roles := p.blamer.Roles(id)
+	for i, f := range l.Frames {
+		out = append(out, p.code.frame(p.code.part(f.Function, module, roles[i].Runtime), f.File, f.Line))
 	}
 	if len(out) == 0 {
-		out = append(out, p.code.frame(p.symbols.Label(l), module, "", 0))
+		out = append(out, p.code.frame(p.code.part(p.symbols.Label(l), module, roles[0].Runtime), "", 0))
 	}
 	p.known[id] = out
 	return out

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/pprof/driver"
 	"github.com/google/pprof/profile"
+
+	"github.com/heaplapse/heaplapse/internal/report/source"
 )
 
 // driverLock guards the global variables in which pprof's driver keeps its settings while it
@@ -29,12 +31,12 @@ func handlers(p, base *profile.Profile, sourceRoot string) (map[string]http.Hand
 	if sourceRoot == "" {
 		return out, nil
 	}
-	sources, err := openSources(sourceRoot)
+	sources, err := source.Open(sourceRoot)
 	if err != nil {
 		return nil, err
 	}
-	defer sources.close()
-	withSources, err := drive(sources.confine(p), sources.confine(base))
+	defer sources.Close()
+	withSources, err := drive(confine(p, sources), confine(base, sources))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Join joins the parts that are not empty.
@@ -15,6 +16,17 @@ func Join(separator string, parts ...string) string {
 		}
 	}
 	return strings.Join(out, separator)
+}
+
+// Sentences are texts as sentences. Empty ones are left out.
+func Sentences(parts ...string) string {
+	for i, p := range parts {
+		if p != "" {
+			first, size := utf8.DecodeRuneInString(p)
+			parts[i] = string(unicode.ToUpper(first)) + strings.TrimSuffix(p[size:], ".") + "."
+		}
+	}
+	return Join(" ", parts...)
 }
 
 // Code is a name, shortened to a width, as Markdown code. A name with characters that end a code

@@ -36,6 +36,7 @@ export class Controls {
       this.status);
     if (last === 0) for (const e of [this.play, this.slider, this.compare]) e.disabled = true;
     state.on(["moment", "base", "kind", ...filterNames], () => this.draw());
+    view.signal.addEventListener("abort", () => clearInterval(this.timer));
     this.draw();
   }
 

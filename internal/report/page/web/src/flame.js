@@ -5,7 +5,7 @@ import { el, token } from "./dom.js";
 import { amount, percent, signed } from "./format.js";
 import { color, family, familyNames, familyText, mark } from "./verdict.js";
 import { filterNames } from "./state.js";
-import { paperWidth, whenPrinted } from "./paper.js";
+import { paperWidth, whenPrinted, whenResized } from "./paper.js";
 
 const narrowest = 2; // pixels; narrower frames are not drawn
 const mostFrames = 1000; // more are slow to draw and too small to read
@@ -13,41 +13,52 @@ const mostFrames = 1000; // more are slow to draw and too small to read
 export class Flame {
   constructor(host, heap, state, view) {
     Object.assign(this, { heap, state, view });
+    this.tree = heap.tree(state.get("frames"));
     this.siteFamilies = heap.sites.map((s) => familyNames.indexOf(family(s.label)));
     this.detail = el("p", { class: "details" }, hint);
     this.legend = el("div", { class: "legend flat" });
     this.chartHost = el("div", { class: "frames" });
     this.reset = el("button", { type: "button", click: () => state.set({ zoom: 0 }) }, "Whole tree");
     this.turn = el("button", { type: "button", "aria-pressed": "false", title: "Callers at the bottom, as in a flame graph (i)", click: () => state.set({ rising: !state.get("rising") }) }, "Flames up");
+    this.frames = el("button", { type: "button", title: "Show the frames of interpreters and libraries of languages, or fold them (r)", click: () => state.toggleFrames() }, "Frames of runtimes");
     this.empty = el("p", { class: "empty", hidden: true });
-    host.append(el("div", { class: "tools" }, this.turn, this.reset, this.legend), this.detail, this.empty, this.chartHost);
+    host.append(el("div", { class: "tools" }, this.turn, this.frames, this.reset, this.legend), this.detail, this.empty, this.chartHost);
     this.data = this.nest();
     this.make();
     state.on(["moment", "base", "kind", ...filterNames], () => this.update());
     state.on(["rising"], () => this.make());
+    state.on(["frames"], () => this.choose());
     state.on(["zoom"], () => this.zoom());
-    new ResizeObserver(() => this.resize()).observe(this.chartHost);
+    whenResized(this.chartHost, () => this.resize(), view.signal);
     this.chartHost.addEventListener("keydown", (e) => this.key(e));
-    whenPrinted((paper) => this.print(paper));
+    whenPrinted((paper) => this.print(paper), view.signal);
   }
 
   // nest returns the tree as nested objects, with callees ordered by their peaks.
   nest() {
-    const { heap } = this;
-    const nodes = heap.parents.map((_, index) => ({ index, name: heap.nodeName(index), children: [], peak: 0 }));
-    heap.columns[heap.kinds[0]].forEach((c, leaf) => { nodes[heap.leafNodes[leaf]].peak += c.reduce((a, b) => Math.max(a, b), 0); });
+    const { heap, tree } = this;
+    const nodes = tree.nodes.map((node, index) => ({ index, name: heap.describeNode(node).name, children: [], peak: 0 }));
+    heap.columns[heap.kinds[0]].forEach((c, leaf) => { nodes[tree.of[heap.leafNodes[leaf]]].peak += c.reduce((a, b) => Math.max(a, b), 0); });
     for (let i = nodes.length - 1; i > 0; i--) {
-      nodes[heap.parents[i]].peak += nodes[i].peak;
-      nodes[heap.parents[i]].children.push(nodes[i]);
+      nodes[tree.parents[i]].peak += nodes[i].peak;
+      nodes[tree.parents[i]].children.push(nodes[i]);
     }
     for (const n of nodes) n.children.sort((a, b) => b.peak - a.peak || a.index - b.index);
     return nodes[0];
   }
 
-  // make draws a new chart, because the direction of a chart cannot change.
+  // choose shows all frames, or folds those of runtimes.
+  choose() {
+    this.tree = this.heap.tree(this.state.get("frames"));
+    this.data = this.nest();
+    this.make();
+  }
+
+  // make draws a new chart, because the direction and the nodes of a chart cannot change.
   make() {
     const rising = this.state.get("rising");
     this.turn.setAttribute("aria-pressed", String(rising));
+    this.frames.setAttribute("aria-pressed", String(this.state.get("frames")));
     this.values = this.compute();
     this.chart = flamegraph()
       .width(this.width())
@@ -91,11 +102,11 @@ export class Flame {
 
   // below is the totals of a node and its callees.
   below(node) {
-    const inside = new Uint8Array(this.heap.parents.length);
+    const inside = new Uint8Array(this.tree.parents.length);
     inside[node] = 1;
     const out = [this.values.total[node]];
     for (let i = node + 1; i < inside.length; i++) {
-      if (!inside[this.heap.parents[i]]) continue;
+      if (!inside[this.tree.parents[i]]) continue;
       inside[i] = 1;
       out.push(this.values.total[i]);
     }
@@ -117,7 +128,7 @@ export class Flame {
 
   compute() {
     const { kind, moment, base } = this.state.values;
-    return this.heap.flame(kind, moment, base, this.view.keep, this.siteFamilies, familyNames);
+    return this.heap.flame(this.tree, kind, moment, base, this.view.keep, this.siteFamilies, familyNames);
   }
 
   update() {
@@ -129,8 +140,8 @@ export class Flame {
 
   // zoom shows the part of the tree below the chosen node.
   zoom() {
-    const node = this.byIndex[this.state.get("zoom")];
-    if (node.data.index === this.zoomed) return;
+    const node = this.byIndex?.[this.state.get("zoom")];
+    if (!node || node.data.index === this.zoomed) return;
     this.zoomed = node.data.index;
     unmark(this.data);
     this.chart.minFrameSize(this.narrowest()).zoomTo(node);
@@ -145,7 +156,7 @@ export class Flame {
   }
 
   label(index) {
-    const name = this.heap.nodeName(index);
+    const { name } = this.heap.describeNode(this.tree.nodes[index]);
     if (this.state.get("base") === null) return name;
     const v = this.values.net[index];
     return `${v > 0 ? "+" : v < 0 ? "−" : "±"} ${name}`;
@@ -154,7 +165,7 @@ export class Flame {
   // fill is the colour of the verdict with most of a frame's memory. In a difference it is the share of growth in the change.
   fill(index) {
     if (index === 0) return token("--frame-root");
-    if (this.state.get("base") === null) return color(familyNames[this.values.top[index]], this.heap.nodeFunctions[index] % 2);
+    if (this.state.get("base") === null) return color(familyNames[this.values.top[index]], this.tree.nodes[index].functions[0] % 2);
     const lean = this.values.total[index] > 0 ? this.values.net[index] / this.values.total[index] : 0;
     return mix(token("--even"), token(lean > 0 ? "--grew" : "--shrank-fill"), Math.abs(lean));
   }
@@ -163,9 +174,8 @@ export class Flame {
   describe(index) {
     const { kind, base } = this.state.values;
     const { total, net, top } = this.values;
-    const parts = [this.heap.nodeName(index)];
-    const module = this.heap.functionModule(this.heap.nodeFunctions[index]);
-    if (module) parts.push(module);
+    const node = this.heap.describeNode(this.tree.nodes[index]);
+    const parts = [node.name, node.where].filter(Boolean);
     if (base === null) {
       parts.push(`${amount(kind, total[index])}, ${percent(total[index], total[0])} of what is shown`, `most of it: ${familyText(familyNames[top[index]])}`);
     } else {

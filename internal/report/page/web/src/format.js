@@ -40,6 +40,9 @@ export function duration(s) {
   return `${Math.floor(s / 86400)}d${two(Math.floor((s % 86400) / 3600))}h`;
 }
 
+// fullPosition is the path of a file and a line.
+export const fullPosition = ({ file, line }) => file && (line ? `${file}:${line}` : file);
+
 // position is file:line with the last element of the path.
 export function position(file, line) {
   if (!file) return "";

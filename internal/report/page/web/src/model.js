@@ -1,4 +1,5 @@
 // The data of the page: columns by leaf, sums by moment. This module does not use the document.
+import { fullPosition } from "./format.js";
 
 // load unpacks the model.
 export async function load(base64) {
@@ -14,6 +15,7 @@ export class Heap {
     Object.assign(this, { raw, kinds: raw.kinds, moments: raw.moments, sites: raw.sites });
     this.parents = raw.tree.parents;
     this.nodeFunctions = raw.tree.functions;
+    this.trees = [true, false].map((all) => tree(this, all));
     this.leafNodes = raw.leaves.nodes;
     this.leafSites = raw.leaves.sites;
     this.columns = {};
@@ -25,12 +27,37 @@ export class Heap {
 
   functionName(f) { return this.raw.strings[this.raw.functions[f][0]]; }
   functionModule(f) { return this.raw.strings[this.raw.functions[f][1]]; }
-  nodeName(n) { return this.functionName(this.nodeFunctions[n]); }
+  runtime(f) { return this.raw.strings[this.raw.runtimes[f]]; }
+
+  // tree is the call tree, with all frames or with those of runtimes folded.
+  tree(all) { return this.trees[all ? 0 : 1]; }
+
+  // fold groups the frames of a call path, the allocating function first: each group is frames of one runtime, or has one frame.
+  fold(path, all) {
+    const run = path.frames.map((frame, i) => ({ frames: [frame], blamed: i === path.blame, runtime: i === path.blame || all ? "" : this.runtime(this.raw.frames[frame][0]) }));
+    const outer = run.map((g) => g.runtime === "").lastIndexOf(true);
+    const root = run.slice(outer + 1).reverse();
+    const groups = [];
+    for (const g of [...run.slice(0, outer + 1), ...nameRoot(root).reverse()]) {
+      const last = groups[groups.length - 1];
+      if (last && g.runtime !== "" && last.runtime === g.runtime) last.frames.push(...g.frames);
+      else groups.push(g);
+    }
+    return groups;
+  }
 
   // frame is a frame of a call path.
   frame(i) {
     const [f, file, line] = this.raw.frames[i];
     return { name: this.functionName(f), module: this.functionModule(f), file: this.raw.strings[file], line };
+  }
+
+  // describeNode is the name of a node of a tree, and where it is.
+  describeNode({ functions, runtime, least, most, frame, several }) {
+    if (runtime) return { name: runText(runtime, least, most), where: functions.map((f) => this.functionName(f)).join(" → ") };
+    const module = this.functionModule(functions[0]);
+    const place = frame < 0 ? "" : fullPosition(this.frame(frame)) + (several ? " and other lines" : "");
+    return { name: this.functionName(functions[0]), where: [place, module].filter(Boolean).join(" · ") };
   }
 
   // total is the whole heap at a moment, as in the header of the snapshot.
@@ -97,15 +124,15 @@ export class Heap {
     return sum;
   }
 
-  // flame returns the values of each node without its callees: the width, the signed change since a base moment, and
-  // the family of verdicts with most of the memory of the node and its callees.
-  flame(kind, moment, base, keep, familyOfSite, families) {
-    const n = this.parents.length;
+  // flame returns the values of each node of a tree without its callees: the width, the signed change since a base moment,
+  // and the family of verdicts with most of the memory of the node and its callees.
+  flame(tree, kind, moment, base, keep, familyOfSite, families) {
+    const n = tree.parents.length;
     const self = new Float64Array(n), net = new Float64Array(n);
     const by = families.map(() => new Float64Array(n));
     this.columns[kind].forEach((c, leaf) => {
       if (!keep[leaf]) return;
-      const node = this.leafNodes[leaf];
+      const node = tree.of[this.leafNodes[leaf]];
       const v = base === null ? c[moment] : c[moment] - c[base];
       net[node] += v;
       self[node] += Math.abs(v);
@@ -113,7 +140,7 @@ export class Heap {
     });
     const total = Float64Array.from(self);
     for (let i = n - 1; i > 0; i--) {
-      const p = this.parents[i];
+      const p = tree.parents[i];
       total[p] += total[i];
       net[p] += net[i];
       for (const b of by) b[p] += b[i];
@@ -123,6 +150,72 @@ export class Heap {
     return { self, total, net, top };
   }
 }
+
+// tree returns the nodes to show, callers first. of maps the nodes of the model to them. A node is a function, or, unless
+// all are shown, some frames of one runtime: those before the first frame of other code, and successive ones elsewhere.
+function tree(heap, all) {
+  const { parents, functions, frames, several, blamed } = heap.raw.tree;
+  const shown = new Set(blamed), more = new Set(several);
+  const out = { parents: [-1], nodes: [{ functions: [functions[0]], frame: -1 }], of: [] };
+  const known = new Map();
+  const child = (parent, key, node) => {
+    const full = `${parent} ${key}`;
+    if (!known.has(full)) {
+      known.set(full, out.parents.length);
+      out.parents.push(parent);
+      out.nodes.push(node());
+    }
+    return known.get(full);
+  };
+  const single = (parent, n) => {
+    const at = child(parent, `f${functions[n]}`, () => ({ functions: [functions[n]], frame: frames[n], several: more.has(n) }));
+    if (out.nodes[at].frame !== frames[n]) out.nodes[at].several = true;
+    return at;
+  };
+  // place is the node of a run of frames of runtimes below a node.
+  const place = ({ base, run }) => {
+    const groups = [];
+    const named = run.map((n) => ({ nodes: [n], runtime: heap.runtime(functions[n]) }));
+    for (const g of base === 0 ? nameRoot(named) : named) {
+      const last = groups[groups.length - 1];
+      if (last?.runtime === g.runtime) last.nodes.push(...g.nodes);
+      else groups.push(g);
+    }
+    for (const { nodes, runtime } of groups) {
+      if (nodes.length === 1) {
+        base = single(base, nodes[0]);
+        continue;
+      }
+      base = child(base, `r${runtime}`, () => ({ functions: nodes.map((n) => functions[n]), runtime, least: nodes.length, most: nodes.length, frame: -1 }));
+      const node = out.nodes[base];
+      node.least = Math.min(node.least, nodes.length);
+      node.most = Math.max(node.most, nodes.length);
+    }
+    return base;
+  };
+  const states = [{ base: 0, run: [] }];
+  const needed = new Set(heap.raw.leaves.nodes);
+  for (let n = 1; n < parents.length; n++) {
+    const above = states[parents[n]];
+    const folded = !all && !shown.has(n) && heap.runtime(functions[n]) !== "";
+    states[n] = folded ? { base: above.base, run: [...above.run, n] } : { base: single(place(above), n), run: [] };
+    if (needed.has(n)) out.of[n] = place(states[n]);
+  }
+  if (needed.has(0)) out.of[0] = 0;
+  return out;
+}
+
+// nameRoot gives the frames before the first one of other code, outermost first, the name of one runtime: the C library, which
+// starts every program, is a part of the start of others.
+function nameRoot(groups) {
+  const counts = new Map();
+  for (const { runtime } of groups) if (runtime !== "the C library") counts.set(runtime, (counts.get(runtime) ?? 0) + 1);
+  const [most] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? ["the C library"];
+  return groups.map((g) => ({ ...g, runtime: most }));
+}
+
+// runText names frames of a runtime.
+export const runText = (runtime, least, most = least) => `${least === most ? least : `${least} to ${most}`} frames of ${runtime}`;
 
 function undelta(deltas, n) {
   const out = new Float64Array(n);

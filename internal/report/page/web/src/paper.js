@@ -3,8 +3,15 @@
 // paperWidth is the width of A4 and Letter between usual margins, in CSS pixels. Wider content is clipped, or the browser shrinks the whole page.
 export const paperWidth = 700;
 
-// whenPrinted calls a listener before and after printing.
-export function whenPrinted(tell) {
-  addEventListener("beforeprint", () => tell(true));
-  addEventListener("afterprint", () => tell(false));
+// whenPrinted calls a listener before and after printing, until the signal.
+export function whenPrinted(tell, signal) {
+  addEventListener("beforeprint", () => tell(true), { signal });
+  addEventListener("afterprint", () => tell(false), { signal });
+}
+
+// whenResized calls a listener when the size of an element changes, until the signal.
+export function whenResized(element, tell, signal) {
+  const observer = new ResizeObserver(tell);
+  observer.observe(element);
+  signal.addEventListener("abort", () => observer.disconnect());
 }

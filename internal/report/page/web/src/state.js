@@ -20,6 +20,9 @@ export class State {
     if (changed.size > 0) for (const listener of this.listeners) listener(changed);
   }
 
+  // toggleFrames shows the frames of runtimes, or folds them. The call tree has other nodes then, so the zoom ends.
+  toggleFrames() { this.set({ frames: !this.get("frames"), zoom: 0 }); }
+
   // on registers a listener for changes of some values.
   on(names, listener) {
     this.listeners.push((changed) => { if (names.some((n) => changed.has(n))) listener(); });

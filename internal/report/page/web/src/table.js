@@ -1,28 +1,40 @@
 // The ranked sites with sparklines. The selected site shows its call paths.
 import { el, svg } from "./dom.js";
-import { amount, bytes, exact, position, signed } from "./format.js";
+import { amount, bytes, exact, fullPosition, position, signed } from "./format.js";
+import { runText } from "./model.js";
 import { badge, family } from "./verdict.js";
 import { filterNames } from "./state.js";
 import { whenPrinted } from "./paper.js";
 
 const firstRows = 12;
+const firstFrames = 8; // of a call path
+const roomForFrames = 14; // of all call paths that are shown at first
 const paperRows = 50;
 
 export class Table {
   constructor(host, heap, state, view) {
-    Object.assign(this, { heap, state, view, all: false });
+    Object.assign(this, { heap, state, view, all: false, why: new Set() });
+    this.forget();
     this.head = el("tr");
     this.body = el("tbody");
     this.more = el("button", { type: "button", class: "more", click: () => { this.all = true; this.draw(); } });
     this.note = el("p", { class: "empty", role: "status" });
-    host.append(el("div", { class: "scroll", role: "region", "aria-label": "Allocation sites", tabindex: "0" }, el("table", {}, el("thead", {}, this.head), this.body)), this.note, this.more);
+    host.append(el("div", { class: "scroll", role: "region", "aria-label": "Table of allocation sites", tabindex: "0" }, el("table", {}, el("thead", {}, this.head), this.body)), this.note, this.more);
     this.ranks = heap.sites.map((_, i) => i);
-    state.on([...filterNames, "kind", "sort", "moment", "base"], () => this.draw());
+    state.on(["site"], () => this.forget());
+    state.on([...filterNames, "kind", "sort", "moment", "base", "frames"], () => this.draw());
     whenPrinted((paper) => {
       this.paper = paper;
       this.draw();
-    });
+    }, view.signal);
     this.draw();
+  }
+
+  // forget folds what was unfolded of the site that is open: all call paths, long ones, frames of runtimes.
+  forget() {
+    this.allPaths = false;
+    this.whole = new Set();
+    this.opened = new Set();
   }
 
   // columns have a name, a heading and the value of a site to sort by.
@@ -68,7 +80,8 @@ export class Table {
     this.more.hidden = shown.length === rows.length;
     this.more.textContent = `Show all ${rows.length} sites`;
     this.note.textContent = this.remark(shown.length, rows.length);
-    if (focused) [...this.body.querySelectorAll("[data-focus]"), ...this.head.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
+    const places = [...this.body.querySelectorAll("[data-focus]"), ...this.head.querySelectorAll("[data-focus]")];
+    if (focused) (places.find((e) => e.dataset.focus === focused) ?? places.find((e) => e.dataset.focus === `site-${this.state.get("site")}`))?.focus();
   }
 
   // remark is what the table leaves out on paper. On a screen the button shows that.
@@ -99,16 +112,20 @@ export class Table {
     const toggle = () => this.state.set({ site: chosen ? null : i });
     const tr = el("tr", { class: chosen ? "chosen" : null, "data-site": i, click: (e) => { if (!e.target.closest("button, a") && !String(getSelection())) toggle(); } },
       el("td", { class: "number muted" }, known ? i + 1 : ""),
-      el("td", {}, badge(site)),
+      el("td", {}, badge(site, "button", {
+        type: "button", "aria-expanded": String(this.why.has(i)), "data-focus": `why-${i}`,
+        click: () => { if (!this.why.delete(i)) this.why.add(i); this.draw(); },
+      })),
       el("td", { class: "number" }, known ? signed(bytes, site.growth_bytes) : "–"),
       el("td", { class: "number", title: judged ? `95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)}` : null }, judged ? signed(bytes, site.rate) : "–"),
       el("td", { class: "number", title: exact(this.state.get("kind"), v) }, this.heap.sites[i].hidden?.includes(this.state.get("moment")) ? "not listed" : value.show(v)),
       el("td", {}, this.spark(i)),
       el("td", { class: "site" },
-        el("button", { type: "button", class: "name", "aria-expanded": String(chosen), "data-focus": `site-${i}`, click: toggle }, el("bdi", {}, site.title)),
-        " ", el("span", { class: "where" }, site.where),
+        el("button", { type: "button", class: "name", "aria-expanded": String(chosen), "data-focus": `site-${i}`, "data-tip": fullPosition(site) || null, click: toggle }, el("bdi", {}, site.title)),
+        " ", el("span", { class: "where", "data-tip": fullPosition(site) || null }, site.where),
         site.callers ? el("div", { class: "callers" }, site.callers) : null));
-    return chosen ? [tr, el("tr", { class: "paths" }, el("td", { colspan: columns.length }, this.paths(site)))] : [tr];
+    const below = (name, content) => el("tr", { class: name }, el("td", { colspan: columns.length }, content));
+    return [tr, this.why.has(i) && below("why", el("p", {}, site.meaning)), chosen && below("paths", this.paths(site))].filter(Boolean);
   }
 
   // spark draws a site's values, scaled from zero to the highest. Moments that do not list the site are gaps.
@@ -141,24 +158,58 @@ export class Table {
       const rate = site.label === "insufficient" ? "too few snapshots for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
       facts.push(el("p", { class: "muted" }, `${rate} · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
     }
-    const shown = site.paths.length;
-    return el("div", { class: "path-list" }, ...facts,
-      ...site.paths.map((p, n) => this.path(p, site, n)),
-      shown < site.stacks ? el("p", { class: "muted" }, `… and ${site.stacks - shown} more call paths that grew less`) : null);
+    const shown = this.allPaths ? site.paths : this.firstPaths(site);
+    const left = site.paths.length - shown.length;
+    const unlisted = site.stacks - site.paths.length;
+    return el("div", { class: "path-list" }, ...facts, site.source && this.source(site.source),
+      ...shown.map((p, n) => this.path(p, site, n)),
+      left > 0 && el("button", { type: "button", class: "more", "data-focus": "paths", click: () => { this.allPaths = true; this.draw(); } }, `Show ${left} more call ${left === 1 ? "path" : "paths"}`),
+      left === 0 && unlisted > 0 && el("p", { class: "muted" }, `… and ${unlisted} more call ${unlisted === 1 ? "path" : "paths"} that grew less`));
   }
 
-  // path is one call path, the allocating function first.
+  // firstPaths are the call paths that fit in a window: at least one.
+  firstPaths(site) {
+    let room = roomForFrames;
+    return site.paths.filter((p, n) => (room -= Math.min(firstFrames, this.heap.fold(p, this.state.get("frames")).length)) >= 0 || n === 0);
+  }
+
+  // source is the lines around the one that a site names.
+  source(s) {
+    return el("figure", { class: "source" },
+      el("figcaption", {}, el("bdi", { class: "function" }, s.function), " ", el("span", { class: "where" }, fullPosition(s)), s.changed && el("span", { class: "tag" }, "the file changed after the recording")),
+      el("pre", { tabindex: "0", role: "group", "aria-label": "Source" }, ...s.lines.flatMap((line, i) => [
+        el("code", { class: s.first + i === s.line ? "named" : null }, `${String(s.first + i).padStart(String(s.first + s.lines.length).length)}  ${line}`), "\n"])));
+  }
+
+  // path is one call path, the allocating function first. Of a long one, the frames after the first are shown on request.
   path(p, site, n) {
+    const groups = this.heap.fold(p, this.state.get("frames"));
+    const whole = this.whole.has(n) || this.paper || groups.length <= firstFrames + 2;
+    const shown = whole ? groups : groups.slice(0, firstFrames);
     return el("section", { class: "path" },
-      el("h3", {}, `Call path${site.paths.length > 1 ? ` ${n + 1}` : ""}: ${signed(bytes, p.growth_bytes)}, now ${bytes(p.now_bytes)}`, n === 0 ? el("span", { class: "muted" }, " · the allocating function first") : null),
-      el("ol", {}, ...p.frames.map((f, i) => this.frame(f, i === p.blame))));
+      el("h3", {}, `Call path${site.paths.length > 1 ? ` ${n + 1} of ${site.stacks}` : ""}: ${signed(bytes, p.growth_bytes)}, now ${bytes(p.now_bytes)}`, n === 0 ? el("span", { class: "muted" }, " · the allocating function first") : null),
+      el("ol", {}, ...shown.map((g, i) => this.group(g, `${n} ${i}`))),
+      !whole && el("button", { type: "button", class: "more", "data-focus": `frames-${n}`, click: () => { this.whole.add(n); this.draw(); } }, `Show ${groups.length - firstFrames} more frames`));
+  }
+
+  // group is a frame, or frames of one runtime, which a click unfolds.
+  group(g, key) {
+    if (g.frames.length === 1) return this.frame(g.frames[0], g.blamed);
+    const open = this.opened.has(key);
+    const text = runText(g.runtime, g.frames.length);
+    return el("li", { class: "run" },
+      el("button", {
+        type: "button", "aria-expanded": String(open), "data-focus": `run-${key}`, "data-tip": open ? null : g.frames.map((f) => this.heap.frame(f).name).join("\n"),
+        click: () => { if (!this.opened.delete(key)) this.opened.add(key); this.draw(); },
+      }, text),
+      open && el("ul", {}, ...g.frames.map((f) => this.frame(f, false))));
   }
 
   frame(index, blamed) {
     const f = this.heap.frame(index);
     return el("li", { class: blamed ? "blamed" : null },
-      el("bdi", { class: "function" }, f.name), " ",
-      el("span", { class: "where", title: f.file ? `${f.file}${f.line ? `:${f.line}` : ""}` : null }, position(f.file, f.line) || (f.name.startsWith(`${f.module}+`) ? "" : f.module)),
+      el("bdi", { class: "function", tabindex: f.file ? "0" : null, "data-tip": fullPosition(f) || null }, f.name), " ",
+      el("span", { class: "where", "data-tip": fullPosition(f) || null }, position(f.file, f.line) || (f.name.startsWith(`${f.module}+`) ? "" : f.module)),
       blamed ? el("span", { class: "tag" }, "attributed to this function") : null);
   }
 }

@@ -2,11 +2,11 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { el, token } from "./dom.js";
-import { amount, bytes, count, duration } from "./format.js";
+import { amount, bytes, count, duration, fullPosition } from "./format.js";
 import { badge, color, family } from "./verdict.js";
 import { add } from "./model.js";
 import { filterNames } from "./state.js";
-import { paperWidth, whenPrinted } from "./paper.js";
+import { paperWidth, whenPrinted, whenResized } from "./paper.js";
 
 const layers = 8; // number of sites that are drawn separately
 
@@ -27,11 +27,11 @@ export class Timeline {
       this.plot?.redraw(false);
       this.showValues();
     });
-    new ResizeObserver(() => this.resize()).observe(this.plotHost);
+    whenResized(this.plotHost, () => this.resize(), view.signal);
     whenPrinted((paper) => {
       this.paper = paper;
       this.resize();
-    });
+    }, view.signal);
     this.draw();
   }
 
@@ -94,6 +94,7 @@ export class Timeline {
     this.shown = []; // the columns whose values the legend shows at the current moment
     const lines = [this.legendLine("line", kind.startsWith("inuse") ? "the whole heap" : "all that was allocated", total)];
     if (rss) lines.push(this.legendLine("dashed", "the process (RSS)", rss));
+    this.twins = twins(this.layersShown.filter((l) => l.site !== null).map((l) => l.site));
     this.legend.replaceChildren(...[...this.layersShown].reverse().map((l) => this.legendRow(l)), ...lines);
     this.showValues();
     const counts = {};
@@ -130,9 +131,9 @@ export class Timeline {
     if (l.site === null) return el("li", {}, swatch, el("span", { class: "name" }, `${count(l.count)} more ${l.count === 1 ? "site" : "sites"}`), this.value(l.column));
     const chosen = this.state.get("site") === l.i;
     return el("li", {}, el("button", {
-      type: "button", class: "row", "aria-pressed": String(chosen), title: l.site.title,
+      type: "button", class: "row", "aria-pressed": String(chosen), "data-tip": `${l.site.title}\n${fullPosition(l.site) || l.site.where}`,
       click: () => this.state.set({ site: chosen ? null : l.i }),
-    }, swatch, el("span", { class: "name" }, l.site.title), badge(l.site), this.value(l.column)));
+    }, swatch, el("span", { class: "name" }, this.twins.has(l.site) ? `${l.i + 1} ${l.site.where} ${l.site.title}` : l.site.title), badge(l.site), this.value(l.column)));
   }
 
   options(kind, hasRSS) {
@@ -213,6 +214,13 @@ function label(c, x, text, box, fill, ratio) {
   c.fillRect(mid - w / 2, box.top, w, 16 * ratio);
   c.fillStyle = token("--surface");
   c.fillText(text, mid, box.top + 12 * ratio);
+}
+
+// twins are the sites that have the title of another one. Their places and ranks tell them apart.
+function twins(sites) {
+  const counts = new Map();
+  for (const s of sites) counts.set(s.title, (counts.get(s.title) ?? 0) + 1);
+  return new Set(sites.filter((s) => counts.get(s.title) > 1));
 }
 
 const glyph = (trigger) => ({ time: "•", "high-water": "▴", allocated: "▫", manual: "◇", exit: "×" })[trigger] ?? "?";
