@@ -106,8 +106,8 @@ func (a *Answer) nearest(p *text.Printer) {
 		}
 		line := fmt.Sprintf("nearest: %s (service %v): chance %s; %s", place(row), row["service"], reached,
 			leaking(row["leaking_processes"], row["processes"]))
-		if gained < float64(verdict.Chosen.Gained) {
-			line += fmt.Sprintf("; gained %s per host, %s is required", units.Bytes(gained), units.RoundBytes(verdict.Chosen.Gained))
+		if least := verdict.Chosen.Gained; gained < float64(least) {
+			line += fmt.Sprintf("; gained %s per host, %s is required", units.Bytes(gained), units.RoundBytes(least))
 		}
 		p.Linef("%s", text.Clean(line))
 	}

@@ -112,7 +112,8 @@ type reader struct {
 // null.
 func newReader(path string, in *parquet.File, schema *parquet.Schema) *reader {
 	r := &reader{
-		path: path, rows: parquet.NewGenericReader[any](in), columns: columnsOf(in.Schema()), buffer: make([]parquet.Row, batch),
+		path: path, rows: parquet.NewGenericReader[any](in),
+		columns: columnsOf(in.Schema()), buffer: make([]parquet.Row, batch),
 	}
 	own, all := in.Schema().Columns(), schema.Columns()
 	for _, path := range own {
