@@ -21,13 +21,13 @@ enum hl_children {
 //
 // in one line. The keys are separated by spaces, and unknown ones are ignored.
 struct hl_config {
-    uint64_t period; // mean number of bytes between samples; 1: every allocation
-    uint64_t every;  // interval of timed snapshots in ms; 0: none
-    uint64_t part;   // a timed snapshot waits for 1/part of the time since the start; 0: does not
-    uint64_t alloc;  // a snapshot after this number of bytes allocated; 0: none
-    uint64_t inuse;  // a snapshot when the maximum of bytes in use has grown by this; 0: none
-    uint64_t signal; // number of the signal that asks for a snapshot; 0: none
-    uint64_t children;     // enum hl_children
+    uint64_t period;   // mean number of bytes between samples; 1: every allocation
+    uint64_t every;    // interval of timed snapshots in ms; 0: none
+    uint64_t part;     // a timed snapshot waits for 1/part of the time since the start; 0: does not
+    uint64_t alloc;    // a snapshot after this number of bytes allocated; 0: none
+    uint64_t inuse;    // a snapshot when the maximum of bytes in use has grown by this; 0: none
+    uint64_t signal;   // number of the signal that asks for a snapshot; 0: none
+    uint64_t children; // enum hl_children
     uint64_t python, mmap; // 0 or 1
     uint64_t patience;     // for which the program waits for the recorder at most, in ms
     uint64_t filters;      // seccomp filters of the recorder; UINT64_MAX: unknown
