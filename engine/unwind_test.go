@@ -76,12 +76,3 @@ func TestHostileFrames(t *testing.T) {
 		"-fsanitize=undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover")...)
 	t.Log(runProgram(t, nil, program, library, rounds))
 }
-
-// The memory of a large unwind table is given back to the kernel, unless the process has changed it,
-// or code is being unloaded.
-func TestTables(t *testing.T) {
-	const functions = "-DFUNCTIONS=20000"
-	library := linkSources(t, "many.so", "-shared", functions, "testdata/manyfunctions.c")
-	program := linkSources(t, "tables", unwinder(t, "testdata/tables.c", functions)...)
-	require.Equal(t, "ok\n", runProgram(t, nil, program, library))
-}

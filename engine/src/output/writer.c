@@ -65,17 +65,6 @@ static int64_t until_due(void) {
     return left > 0 ? left : 0;
 }
 
-// release_tables releases the memory of unwind tables. Reading them again takes some milliseconds:
-// it is not done in the first seconds, in which most of the tables are read, nor often. A thread of
-// the program does not do it, because a file is opened.
-static void release_tables(int64_t now) {
-    const int64_t pause = 2000000000;
-    static int64_t last;
-    if (now - hl_process.started < pause || now - last < pause) return;
-    last = now;
-    hl_unwind_release();
-}
-
 // patience_ends returns the monotonic time up to which a thread of the program waits in all. Once
 // it has waited in vain, it does not wait again before the writer has written something.
 static int64_t patience_ends(void) {
@@ -114,7 +103,6 @@ static bool write_wanted(int64_t deadline) {
     if (timed) bits |= 1u << HL_TIME;
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
-        if (!program_waits) release_tables(before);
         hl_channel_until(deadline);
         enum hl_trigger last = (enum hl_trigger)(31 - __builtin_clz(bits));
         if (!program_waits || !hl_stack_use(write_on_stack, &last)) hl_snapshot_write(last);

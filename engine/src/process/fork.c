@@ -11,7 +11,6 @@
 #include "output/trigger.h"
 #include "output/writer.h"
 #include "process/signals.h"
-#include "unwind/stack.h"
 
 // glibc has __register_atfork in its shared library, musl has pthread_atfork.
 __attribute__((weak)) int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
@@ -52,7 +51,6 @@ static void start_child(void) {
     hl_slots_forked(true);
     if (hl_fork_also) hl_fork_also();
     hl_record_forked();
-    hl_unwind_forked();
     hl_writer_forked();
     hl_problems_forked();
     hl_signals_forked();

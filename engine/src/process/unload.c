@@ -9,9 +9,8 @@ HL_EXPORT int dlclose(void *handle) {
     if (!next) return hl_not_implemented();
     if (!hl_is_recording()) return next(handle);
     hl_runtimes_unloading();
-    hl_unwind_unloading();
     int result = next(handle);
-    hl_unwind_unloaded();
+    hl_unwind_forget();
     hl_runtimes_unloaded();
     return result;
 }

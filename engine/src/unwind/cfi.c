@@ -3,7 +3,6 @@
 #include "unwind/expression.h"
 #include "unwind/published.h"
 #include "unwind/row.h"
-#include "unwind/tables.h"
 
 // struct rule is a row of the call frame table that needs no registers but the stack and the frame
 // pointer. Nearly all rows are of this kind. Finding a row takes a microsecond or more, so that
@@ -98,9 +97,7 @@ static struct rule find_rule(uintptr_t pc, const struct hl_window *stack) {
     struct hl_row row;
     if (!hl_fde_find(&w, pc, &fde)) return (struct rule){.kind = UNCOVERED};
     if (!hl_row_find(&fde, pc, &row)) return (struct rule){.kind = DAMAGED};
-    struct rule rule = rule_of(&fde, &row);
-    hl_tables_used(&fde);
-    return rule;
+    return rule_of(&fde, &row);
 }
 
 // --- the cache ---

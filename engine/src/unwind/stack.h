@@ -43,15 +43,4 @@ void hl_unwind_init(void);
 // hl_unwind_forget drops what is known of loaded code.
 void hl_unwind_forget(void);
 
-// hl_unwind_unloading is called before dlclose, and hl_unwind_unloaded behind it.
-void hl_unwind_unloading(void);
-void hl_unwind_unloaded(void);
-
-// hl_unwind_release gives memory of the program's unwind tables back to the kernel. It opens a
-// file: the thread that writes snapshots calls it. All signals must be blocked.
-void hl_unwind_release(void);
-
-// hl_unwind_forked is called in a forked child.
-void hl_unwind_forked(void);
-
 #endif

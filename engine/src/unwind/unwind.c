@@ -7,7 +7,6 @@
 #include "unwind/index.h"
 #include "unwind/path.h"
 #include "unwind/stack.h"
-#include "unwind/tables.h"
 #include "unwind/thread.h"
 
 // The engine's own addresses; defined by the linker.
@@ -151,24 +150,10 @@ void hl_unwind(struct hl_stack *s) {
 
 void hl_unwind_init(void) {
     hl_thread_stack_init();
-    hl_tables_init();
     hl_unwind_table((uintptr_t)hl_unwind); // makes the index before there are samples
 }
 
 void hl_unwind_forget(void) {
     hl_cfi_forget();
-    hl_tables_forget();
     hl_memory_forget();
 }
-
-void hl_unwind_unloading(void) { hl_tables_unloading(); }
-
-void hl_unwind_unloaded(void) {
-    hl_tables_unloaded();
-    hl_cfi_forget();
-    hl_memory_forget();
-}
-
-void hl_unwind_release(void) { hl_tables_release(); }
-
-void hl_unwind_forked(void) { hl_tables_forked(); }
