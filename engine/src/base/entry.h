@@ -11,7 +11,7 @@ enum hl_life {
     HL_RECORDING, // allocations are recorded
     HL_ENDED,     // the last snapshot was asked for: nothing more is recorded
 };
-extern uint32_t hl_life;
+extern HL_OWN uint32_t hl_life;
 
 static inline bool hl_is_recording(void) {
     return __atomic_load_n(&hl_life, __ATOMIC_RELAXED) == HL_RECORDING;
@@ -28,7 +28,7 @@ enum hl_fork_mark {
     HL_FORK_STARTS,  // a thread makes the engine's state that of the child
     HL_FORK_NOTICED, // the state is that of this process
 };
-extern uint32_t *hl_fork_mark;
+extern HL_OWN uint32_t *hl_fork_mark;
 
 // hl_fork_mark_init is called once. start makes the state that of a child. It must not enter the
 // engine.

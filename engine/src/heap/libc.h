@@ -18,7 +18,7 @@ struct hl_real {
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
 };
-extern struct hl_real hl_real;
+extern HL_OWN struct hl_real hl_real;
 
 // The object that defines the real malloc.
 extern uintptr_t hl_allocator_start, hl_allocator_end;

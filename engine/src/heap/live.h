@@ -23,7 +23,7 @@ enum { HL_ANY = 0 };
 // reached its maximum stays there: such addresses take the way through the table for ever, and
 // nothing is missed.
 enum { HL_FILTER_BITS = 19 };
-extern uint8_t hl_filter[1 << HL_FILTER_BITS];
+extern HL_OWN uint8_t hl_filter[1 << HL_FILTER_BITS];
 
 static inline uint32_t hl_filter_index(uintptr_t p) {
     return (uint32_t)((p >> 8) ^ (p >> 15)) & ((1u << HL_FILTER_BITS) - 1);

@@ -9,7 +9,7 @@
 #include "unwind/stack.h"
 
 // hl_period is the mean number of bytes between samples.
-extern uint64_t hl_period;
+extern HL_OWN uint64_t hl_period;
 
 // hl_count counts the bytes of an allocation in the state of the thread with the given pointer. It
 // returns false if the state must be searched for, or a sample is due: then hl_note_slow is called.

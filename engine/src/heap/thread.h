@@ -23,7 +23,7 @@ struct hl_thread {
 static inline bool hl_is_inside(int64_t left) { return left > HL_INSIDE / 2; }
 
 enum { HL_THREAD_BITS = 12, HL_THREADS = 1 << HL_THREAD_BITS };
-extern struct hl_thread hl_threads[HL_THREADS];
+extern HL_OWN struct hl_thread hl_threads[HL_THREADS];
 
 static inline struct hl_thread *hl_thread_home(uintptr_t pointer) {
     return &hl_threads[(pointer * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - HL_THREAD_BITS)];
