@@ -69,13 +69,14 @@ const (
 	WarnKilled                              // the process was killed by a signal
 	WarnRecording                           // the recording ended with an error, such as a full disk
 	WarnRepeated                            // snapshots that repeat the one before were left out
+	WarnRemoved                             // of some processes of the recording, no snapshots are kept
 )
 
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
 	"header-mismatch", "impossible-counts", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
 	"restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
-	"clock", "sidecar", "killed", "recording", "repeated",
+	"clock", "sidecar", "killed", "recording", "repeated", "removed",
 }
 
 // String returns the stable name used in JSON, such as "malformed-row".
@@ -113,7 +114,7 @@ func (w Warning) Error() string {
 // Harmless reports whether the warning is about a fact that costs no data.
 func (w Warning) Harmless() bool {
 	switch w.Kind {
-	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled, WarnRepeated:
+	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled, WarnRepeated, WarnRemoved:
 		return true
 	}
 	return false

@@ -156,7 +156,7 @@ func TestTheActionPassesInputsAsVariables(t *testing.T) {
 
 	workflows, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
 	require.NoError(t, err)
-	require.Len(t, workflows, 2)
+	require.NotEmpty(t, workflows)
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
 	for _, path := range workflows {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -217,21 +218,17 @@ func anchors(t *testing.T, path string) []string {
 // TestDocumentedFlags checks that the commands in the documents have the flags that they are shown
 // with, and that the manual describes every command.
 func TestDocumentedFlags(t *testing.T) {
-	heaplapse := filepath.Join(buildCommand(t), "heaplapse")
-	help := func(args ...string) string {
-		out, err := exec.Command(heaplapse, append(args, "--help")...).Output()
-		require.NoError(t, err)
-		return string(out)
-	}
-	commands := make(map[string]string) // the help of each command
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(help(), -1) {
-		commands[m[1]] = help(m[1])
+	commands := map[string][]*cobra.Command{} // by their first word
+	for _, c := range allCommands((&app{}).root()) {
+		if words := strings.Fields(c.CommandPath()); len(words) > 1 {
+			commands[words[1]] = append(commands[words[1]], c)
+		}
 	}
 	require.Contains(t, commands, "growth")
-	for _, c := range []string{"baseline", "fleet"} {
-		for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(commands[c], -1) {
-			commands[c] += help(c, m[1])
-		}
+	has := func(command, name string) bool {
+		return slices.ContainsFunc(commands[command], func(c *cobra.Command) bool {
+			return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil || name == "help"
+		})
 	}
 	use := regexp.MustCompile("heaplapse ([a-z]+)\\b([^`|;&>#\n]*)")
 	flag := regexp.MustCompile(`(?:^| )(--[a-z][a-z-]*)`)
@@ -241,7 +238,7 @@ func TestDocumentedFlags(t *testing.T) {
 			args, _, _ := strings.Cut(m[2], " -- ") // what follows is the program that is recorded
 			for _, f := range flag.FindAllStringSubmatch(args, -1) {
 				checked++
-				require.Regexp(t, `(?m)^ .*`+f[1]+`(?:[^a-z-]|$)`, commands[m[1]], "%s: heaplapse %s", d.name, m[1])
+				require.True(t, has(m[1], strings.TrimPrefix(f[1], "--")), "%s: heaplapse %s %s", d.name, m[1], f[1])
 			}
 		}
 	}

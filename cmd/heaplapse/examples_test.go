@@ -122,12 +122,12 @@ func (e *example) check(t *testing.T) {
 		case len(s.want) == 0:
 		case strings.HasPrefix(s.want[0], "NO-LEAK: "):
 			controls++
-			require.Regexp(t, `^(NO-LEAK|UNDECIDED): `, e.outputs[i], all)
+			require.Regexp(t, `(?m)^(NO-LEAK|UNDECIDED): `, e.outputs[i], all)
 		default:
 			leaks++
 			place := documentedLeak.FindStringSubmatch(s.want[0])
 			require.NotNil(t, place, s.want[0])
-			require.Regexp(t, `^LEAK: `, e.outputs[i], all)
+			require.Regexp(t, `(?m)^LEAK: `, e.outputs[i], all)
 			require.Regexp(t, regexp.QuoteMeta(place[1])+` +`+regexp.QuoteMeta(place[2])+`\b`, e.outputs[i], all)
 		}
 	}

@@ -83,7 +83,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	help.Levels(
 		cmd,
 		"baseline current work suppressions force bytes percent output top",
-		"require-baseline workload process share-of-total z binary sysroot debuginfod",
+		"require-baseline workload share-of-total z binary sysroot debuginfod",
 	)
 }
 

@@ -71,7 +71,8 @@ func screen(t *testing.T, in *bufio.Reader) []string {
 		more, err := in.ReadString('J')
 		require.NoError(t, err)
 		if text += more; strings.HasSuffix(text, "\x1b[J") {
-			return strings.Split(escapes.ReplaceAllString(text, ""), "\r\n")
+			text = text[strings.LastIndex(text, "\x1b[H")+1:] // a status may precede the first screen
+			return strings.Split(escapes.ReplaceAllString("\x1b"+text, ""), "\r\n")
 		}
 	}
 }

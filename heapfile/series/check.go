@@ -268,8 +268,10 @@ func (s *Series) warnEngine() {
 	for _, p := range s.Manifest.Problems {
 		switch {
 		case p.PID != s.PID():
-		case p.Kind == manifest.ProblemWorkers, p.Kind == manifest.ProblemRemoved:
+		case p.Kind == manifest.ProblemWorkers:
 			s.warnf(heapfile.WarnRecording, "%s", p.Text())
+		case p.Kind == manifest.ProblemRemoved:
+			s.warnf(heapfile.WarnRemoved, "%s", p.Text())
 		default:
 			s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s", p.Text())
 		}

@@ -126,10 +126,11 @@ func (c *Collector) retire(p *process) {
 	if !p.worker {
 		return
 	}
-	c.recycled = append(c.recycled, p)
 	if p.kept() < minSnapshots && p.last().span() < leastOfWorker {
-		c.remove(len(c.recycled) - 1)
+		c.forget(p)
+		return
 	}
+	c.recycled = append(c.recycled, p)
 	if len(c.recycled) > maxRecycled {
 		c.removeRecycled()
 	}
@@ -151,16 +152,21 @@ func (c *Collector) removeRecycled() bool {
 	return true
 }
 
-// remove removes all that is stored of a worker that has ended.
+// remove removes all that is stored of a worker that has ended, and counts it.
 func (c *Collector) remove(i int) {
 	p := c.recycled[i]
+	c.recycled = slices.Delete(c.recycled, i, i+1)
+	c.forget(p)
+	c.removed[cmp.Or(p.parent, c.o.Root)]++
+}
+
+// forget removes all that is stored of a process that has ended.
+func (c *Collector) forget(p *process) {
 	for _, img := range p.images {
 		c.dropImage(img)
 		c.events.Remove(p.pid, img.number)
 	}
-	c.recycled = slices.Delete(c.recycled, i, i+1)
 	delete(c.procs, p.pid)
-	c.removed[cmp.Or(p.parent, c.o.Root)]++
 }
 
 // dropTeardown removes the snapshots that the timer took while the program was freeing its memory
