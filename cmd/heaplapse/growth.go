@@ -78,7 +78,7 @@ are judged, and the sites are those of the worst.
 	help.Levels(
 		cmd,
 		"since group-by process focus output format top fail-on explain",
-		"stacks until ignore min-bytes suppressions binary sysroot debuginfod",
+		"stacks until min-bytes suppressions binary sysroot debuginfod",
 	)
 	return cmd
 }

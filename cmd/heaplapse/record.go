@@ -123,7 +123,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	help.Levels(
 		cmd,
 		"engine duration main-only follow-children or-fail every output replace bundle",
-		"dry-run keep library jit every-alloc every-inuse signal sample-period",
+		"dry-run keep library jit every-alloc signal sample-period",
 	)
 }
 
