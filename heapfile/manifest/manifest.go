@@ -151,6 +151,8 @@ type End struct {
 	Status *int `json:"status,omitempty"`
 	// Signal is the name of the signal that killed the process, such as "SIGKILL", or "".
 	Signal string `json:"signal,omitempty"`
+	// Requested reports whether the recorder sent or passed on a signal that ends programs.
+	Requested bool `json:"requested,omitempty"`
 	// CPU is that of a [Snapshot] when the process ended, and RSS that of a moment before. They are nil
 	// if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`

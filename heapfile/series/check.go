@@ -306,7 +306,7 @@ func (s *Series) warnGaps() {
 
 // warnEnd warns of a process that was killed and of a recording that failed.
 func (s *Series) warnEnd() {
-	if end, _ := s.Ended(); end != nil && end.Signal != "" {
+	if end, _ := s.Ended(); end != nil && end.Signal != "" && !end.Requested {
 		hint := ""
 		if end.Signal == "SIGKILL" {
 			hint = "; the kernel kills processes when memory runs out (see dmesg)"

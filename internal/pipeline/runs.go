@@ -137,7 +137,25 @@ func Absent(path string) (why string, absent bool) {
 		return "", false
 	}
 	dir, name := filepath.Split(path)
-	return "does not exist", name == "" || !hasRuns(cmp.Or(dir, "."))
+	why = "does not exist"
+	if sets := setsBeside(filepath.Clean(path)); sets != "" {
+		why += ", but " + sets + " does"
+	}
+	return why, name == "" || !hasRuns(cmp.Or(dir, "."))
+}
+
+// setsBeside returns the baseline sets in the directory of a path: it may be misspelt.
+func setsBeside(path string) string {
+	dir := filepath.Dir(path)
+	entries, _ := os.ReadDir(dir)
+	var sets []string
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if found, _ := filepath.Glob(filepath.Join(name, "*"+baseline.Suffix)); e.IsDir() && len(found) > 0 {
+			sets = append(sets, name)
+		}
+	}
+	return strings.Join(sets[:min(len(sets), 3)], ", ")
 }
 
 // hasRuns reports whether files in a directory are baselines or snapshots.

@@ -84,6 +84,7 @@ type runner struct {
 	c         *collect.Collector // nil if the program is not recorded
 	child     *os.Process
 	requested bool // a last snapshot was requested
+	ending    bool // a signal that ends programs was sent or passed on
 }
 
 type exit struct {
@@ -107,6 +108,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 	for {
 		select {
 		case e := <-exited:
+			e.Requested = r.ending
 			return e.Exit, e.err
 		case s := <-signals:
 			r.forward(s)
@@ -124,12 +126,14 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 // a last snapshot.
 func (r *runner) forward(s os.Signal) {
 	if sig.SentByTerminal(s) {
+		r.ending = r.ending || s == unix.SIGINT
 		return // the program has it; the engine takes a last snapshot
 	}
 	if s == unix.SIGCONT && !proc.Stopped(r.child.Pid) {
 		return // the shell's fg has sent it to the whole process group
 	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
+		r.ending = true
 		r.requestSnapshots()
 	}
 	_ = r.child.Signal(s)

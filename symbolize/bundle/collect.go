@@ -114,6 +114,13 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 			return fmt.Errorf("%s: only files can be bundled", s.Path)
 		}
 		info, err := wholeFile(s.Path)
+		if errors.Is(err, fs.ErrNotExist) { // a recorder that runs has compressed it, or removed it to keep fewer
+			s.Path += ".gz"
+			info, err = wholeFile(s.Path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

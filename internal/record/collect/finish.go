@@ -21,6 +21,8 @@ type Exit struct {
 	Time  time.Time
 	// CPU is the time that all threads of the program have run, in nanoseconds, without its children; nil if unknown.
 	CPU *int64
+	// Requested reports whether the recorder sent or passed on a signal that ends programs.
+	Requested bool
 }
 
 // Finish completes the recording of a program that has ended. It adds the remaining snapshots, writes
@@ -32,7 +34,7 @@ func (c *Collector) Finish(e Exit) Result {
 	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal
-		end.Signal = sig.Name(r.Signal)
+		end.Signal, end.Requested = sig.Name(r.Signal), e.Requested
 	} else {
 		end.Status = &r.Status
 		c.markExitSnapshot(e.Time)
