@@ -114,7 +114,8 @@ func (w Warning) Error() string {
 // Harmless reports whether the warning is about a fact that costs no data.
 func (w Warning) Harmless() bool {
 	switch w.Kind {
-	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled, WarnRepeated, WarnRemoved:
+	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled,
+		WarnRepeated, WarnRemoved:
 		return true
 	}
 	return false

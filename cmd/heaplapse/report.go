@@ -134,7 +134,7 @@ func (a *app) addPage(pages *page.Pages, f *reportFlags, p pipeline.Judged) erro
 		return err
 	}
 	if sources != nil {
-		defer sources.Close()
+		defer func() { _ = sources.Close() }()
 	}
 	bar := terminal.NewProgress(a.Err, "reading moments")
 	defer bar.Done()

@@ -66,7 +66,9 @@ func (f *symbolizeFlags) options() (symbolize.Options, error) {
 		return symbolize.Options{}, errors.New("symbolize: -e FILE is missing: the ELF file that the addresses belong to")
 	}
 	client, err := f.Client()
-	return symbolize.Options{DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir()}, err
+	return symbolize.Options{
+		DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir(),
+	}, err
 }
 
 func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {

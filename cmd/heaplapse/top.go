@@ -43,7 +43,8 @@ processes, it lists all, and the functions of the largest.
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program freed its memory to exit)")
-		flagset.SampleTypes.Var(flags, &f.sample, string(convert.InuseSpace), "list by `VALUE`: "+flagset.SampleTypes.String())
+		types := flagset.SampleTypes
+		types.Var(flags, &f.sample, string(convert.InuseSpace), "list by `VALUE`: "+types.String())
 	})
 	flagset.SampleTypes.Complete(cmd)
 	f.AllProcesses = true

@@ -85,7 +85,8 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("--port %d: %w", f.port, err)
 	}
-	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: sourceRoot(f.sourceRoot, in.FromBundle()), Flags: flagname.All()})
+	root := sourceRoot(f.sourceRoot, in.FromBundle())
+	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: root, Flags: flagname.All()})
 	address := "http://" + listener.Addr().String()
 	if err := output.Lines(a.Out, address+server.Path()); err != nil {
 		return errors.Join(err, listener.Close())

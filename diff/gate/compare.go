@@ -66,7 +66,8 @@ func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 	candidates := 0
 	for i, r := range rows {
 		c := v.change(r, rs, total)
-		if largest := max(c.before, c.after); largest >= c.least || v.significant() && weigh(largest, c.floor, r.limits.Z) >= c.least {
+		largest := max(c.before, c.after)
+		if largest >= c.least || v.significant() && weigh(largest, c.floor, r.limits.Z) >= c.least {
 			candidates++
 		}
 		out.changes[i] = c

@@ -101,7 +101,8 @@ func Judge(p Points, o Options) Verdict {
 	}
 	l := s.line()
 	v := Verdict{
-		Label: Stable, Otherwise: Stable, Points: len(p.T), Once: p.Once, Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention,
+		Label: Stable, Otherwise: Stable, Points: len(p.T), Once: p.Once, Z: l.z,
+		Tail: l.tail.Slope / l.Slope, Retention: l.retention,
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {

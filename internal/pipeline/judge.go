@@ -119,7 +119,8 @@ func (p *Pipeline) JudgeEach(
 		if why := notJudged(err); why != "" {
 			j.notJudged = cmp.Or(j.notJudged, err)
 			about := r.Processes[process]
-			j.Tell(Notice{Kind: UnusableFile, Doubtful: true, Subject: about.Prefix, Text: "process " + about.Name() + ": " + why})
+			text := "process " + about.Name() + ": " + why
+			j.Tell(Notice{Kind: UnusableFile, Doubtful: true, Subject: about.Prefix, Text: text})
 			continue
 		}
 		if err == nil {

@@ -162,7 +162,8 @@ func writeFleets(w io.Writer, o options, sites []fleetSite) {
 	fmt.Fprintf(w, "Fleets of the seeds %s, %d hosts each, %s, %s snapshots. Precision / recall.\n\n",
 		o.seeds, o.fleet.hosts, restarted, o.snapshots)
 	if o.fleet.labelled == 0 {
-		table(w, "recording", "fleets", "leaks", "one host", "any host", "34 % of the hosts", "verdict", "wrong", "missed", "one recording")
+		table(w, "recording", "fleets", "leaks", "one host", "any host", "34 % of the hosts",
+			"verdict", "wrong", "missed", "one recording")
 		for _, in := range byRecording(sites) {
 			cases := everywhere(in)
 			s := tallyCases(cases, func(c *fleetCase) bool { return verdict.Chosen.Leaks(evidence(c.with)) })

@@ -81,7 +81,8 @@ func (c *Collector) isMain(p *process, exe string) bool {
 	}
 	above, ok := proc.Read(p.parent)
 	if ok && above.Exe != "" && p.parent > 1 {
-		return program.IsWrapper(above.Exe) && (p.parent == c.o.Root || c.isMain(&process{pid: p.parent, parent: above.Parent}, above.Exe))
+		parent := &process{pid: p.parent, parent: above.Parent}
+		return program.IsWrapper(above.Exe) && (p.parent == c.o.Root || c.isMain(parent, above.Exe))
 	}
 	if c.o.Scope == Workers && c.programs[exe] {
 		return false

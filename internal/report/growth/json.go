@@ -69,7 +69,8 @@ func (g *Report) ProcessesJSON() []ProcessJSON {
 		p := &g.Processes[i]
 		j := ProcessJSON{
 			PID: p.PID, Prefix: p.Prefix, Command: append([]string{}, p.Command...), Snapshots: p.Files,
-			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.dataMissing, Chance: p.Chance, Leaks: p.Leaks, Suspects: p.Suspects,
+			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.dataMissing, Chance: p.Chance,
+			Leaks: p.Leaks, Suspects: p.Suspects,
 			Blame: p.Blame, Shown: p.Shown,
 		}
 		if h := p.Heap; h != nil {

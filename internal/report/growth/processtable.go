@@ -40,7 +40,8 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 	for i := range all {
 		p := &all[i]
 		row := ProcessRow{
-			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
+			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: p.CommandLine(),
+			Verdict: string(p.Verdict), Label: string(p.Verdict),
 			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}

@@ -150,10 +150,10 @@ func verdictWord(v growth.SeriesVerdict) string { return strings.ToUpper(string(
 
 // verdictRendition is that of the verdict on a series.
 func verdictRendition(r *growth.Result) text.Rendition {
-	switch {
-	case r.Verdict == growth.VerdictLeak:
+	switch r.Verdict {
+	case growth.VerdictLeak:
 		return text.Red
-	case r.Verdict == growth.VerdictNoLeak:
+	case growth.VerdictNoLeak:
 		return text.Green
 	}
 	return text.Yellow

@@ -35,7 +35,7 @@ func handlers(p, base *profile.Profile, sourceRoot string) (map[string]http.Hand
 	if err != nil {
 		return nil, err
 	}
-	defer sources.Close()
+	defer func() { _ = sources.Close() }()
 	withSources, err := drive(confine(p, sources), confine(base, sources))
 	if err != nil {
 		return nil, err

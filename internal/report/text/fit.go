@@ -73,7 +73,8 @@ func wrapLine(b *strings.Builder, line string, width int) {
 // replacements are what ASCII has instead of the characters that texts use.
 var replacements = strings.NewReplacer(
 	"▁", "_", "▂", ".", "▃", ":", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#",
-	"→", "->", "←", "<", "…", "~", " · ", " | ", "·", "|", "–", "-", "×", "x", "≥", ">", "≤", "<", "≈", "~", "Δ", "D", "µ", "u",
+	"→", "->", "←", "<", "…", "~", " · ", " | ", "·", "|", "–", "-", "×", "x",
+	"≥", ">", "≤", "<", "≈", "~", "Δ", "D", "µ", "u",
 )
 
 // ASCII replaces what a terminal without UTF-8 cannot show: symbols by similar ones, and letters of

@@ -99,7 +99,9 @@ var named = map[string]cobra.CompletionFunc{
 
 // values are the completions of flags by the name of their value. nil leaves it to the shell, which
 // completes files.
-var values = map[string]cobra.CompletionFunc{"FILE": nil, "FORMAT=FILE": nil, "OUT": nil, "DIR": directories, "PATH": paths}
+var values = map[string]cobra.CompletionFunc{
+	"FILE": nil, "FORMAT=FILE": nil, "OUT": nil, "DIR": directories, "PATH": paths,
+}
 
 // one restricts a completion to the first argument.
 func one(complete cobra.CompletionFunc) cobra.CompletionFunc {

@@ -25,7 +25,8 @@ type Files struct {
 // Define adds the flags, except --no-cache, to a set.
 func (f *Files) Define(flags *pflag.FlagSet) {
 	flags.Var(existing(&f.binary, "the program"), "binary", "the `FILE` of the main program, if it has moved since it ran")
-	flags.Var(existing(&f.sysroot, "a directory with programs and libraries"), "sysroot", "look for programs and libraries below `DIR` only")
+	root := existing(&f.sysroot, "a directory with programs and libraries")
+	flags.Var(root, "sysroot", "look for programs and libraries below `DIR` only")
 	DefineDebugDirs(flags, &f.debugDirs)
 	f.Debuginfod.Define(flags)
 	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or jitdump `FILE` (repeatable; default: perf-PID.map and jit-PID.dump next to the snapshots or in /tmp)")
@@ -90,8 +91,9 @@ type Base struct{ Binary, Sysroot string }
 // Add adds the flags. base names the snapshots in the help.
 func (f *Base) Add(cmd *cobra.Command, base string) {
 	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
-		flags.Var(existing(&f.Binary, "the program"), "base-binary", "like --binary, for "+base+" (default: the `FILE` of --binary)")
-		flags.Var(existing(&f.Sysroot, "a directory with programs and libraries"), "base-sysroot", "like --sysroot, for "+base+" (default: the `DIR` of --sysroot)")
+		program, root := existing(&f.Binary, "the program"), existing(&f.Sysroot, "a directory with programs and libraries")
+		flags.Var(program, "base-binary", "like --binary, for "+base+" (default: the `FILE` of --binary)")
+		flags.Var(root, "base-sysroot", "like --sysroot, for "+base+" (default: the `DIR` of --sysroot)")
 	})
 }
 

@@ -78,7 +78,8 @@ func (r refused) Type() string     { return "string" }
 
 // Setting reports whether a flag is a key of heaplapse.yaml.
 func Setting(f *pflag.Flag) bool {
-	return f.Annotations[aliasAnnotation] == nil && !slices.Contains([]string{"help", allFlag, "config", "version"}, f.Name)
+	never := []string{"help", allFlag, "config", "version"}
+	return f.Annotations[aliasAnnotation] == nil && !slices.Contains(never, f.Name)
 }
 
 // allFlag is the flag that lists all flags.
