@@ -21,7 +21,9 @@ import (
 
 // open creates and prepares the directory, sets p.receiver, which writes there, and watches it. receive is
 // [channel.Listen] or [channel.Open]. After an error, another recording can use the directory.
-func (p *Plan) open(receive func(prefix string) (*channel.Receiver, error)) (*manifest.Writer, *collect.Watcher, error) {
+func (p *Plan) open(
+	receive func(prefix string) (*channel.Receiver, error),
+) (*manifest.Writer, *collect.Watcher, error) {
 	if err := p.MakeDir(); err != nil {
 		return nil, nil, err
 	}

@@ -72,7 +72,8 @@ func pool(models []*Model) (out []Pooled) {
 	}
 	for i := range out {
 		slices.SortStableFunc(out[i].Parts, func(a, b Part) int {
-			return cmp.Or(cmp.Compare(a.label, b.label), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Growth, a.Growth))
+			return cmp.Or(
+				cmp.Compare(a.label, b.label), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Growth, a.Growth))
 		})
 	}
 	out = slices.DeleteFunc(out, func(p Pooled) bool { return p.Parts[0].label >= trend.Stable })

@@ -9,7 +9,8 @@ import "embed"
 
 // Files are the questions, NAME.sql, the tables, engines/ENGINE.sql, and what several questions have in
 // common, parts/PART.sql. nearest/NAME.sql is asked if a question has no rows. In a question ${CELLS}
-// stands for parts/cells.sql, and ${RUN_COLUMNS} for parts/run-columns.sql. The names without a part are the constants of package verdict.
+// stands for parts/cells.sql, and ${RUN_COLUMNS} for parts/run-columns.sql. The names without a part are
+// the constants of package verdict.
 //
 // A question that uses the parts defines asked_runs, with ${RUN_COLUMNS}, and for ${CELLS} also asked_sites,
 // with ${SITE_COLUMNS}: the rows that it is about.
