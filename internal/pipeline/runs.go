@@ -139,7 +139,7 @@ func Absent(path string) (why string, absent bool) {
 	dir, name := filepath.Split(path)
 	why = "does not exist"
 	if sets := setsBeside(filepath.Clean(path)); sets != "" {
-		why += ", but " + sets + " does"
+		why += " (beside it: " + sets + ")"
 	}
 	return why, name == "" || !hasRuns(cmp.Or(dir, "."))
 }
