@@ -142,6 +142,7 @@ record --library nofile.so -- ls         | 125 --library nofile.so: does not exi
 record --signal FOO -- ls                | 125 --signal FOO: no such signal: want a name like USR2, or a number
 record -- ./nofile                       | 127 ./nofile: no such file: check the path of the program
 record -- ./note.txt                     | 126 ./note.txt: is not executable: chmod +x makes it so
+record 12446                             | 127 12446: no such program: a process that runs is recorded by heaplapse attach 12446
 record -- nocommand                      | 127 nocommand: no such program in PATH: give its path, such as ./nocommand
 attach                                   | 125 no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help
 attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help

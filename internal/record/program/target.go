@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -94,6 +95,9 @@ func lookPath(name, path string) (string, error) {
 	}
 	if denied != nil {
 		return "", denied
+	}
+	if _, err := strconv.ParseUint(name, 10, 32); err == nil {
+		return "", status.Errorf(status.NotFound, "%s: no such program: a process that runs is recorded by heaplapse attach %[1]s", name)
 	}
 	return "", status.Errorf(status.NotFound, "%s: no such program in PATH: give its path, such as ./%[1]s", name)
 }
