@@ -20,6 +20,9 @@ func Prepare(Options) (*Plan, error) {
 // CanRun returns false: recording requires Linux.
 func CanRun(error) bool { return false }
 
+// CanExec returns false: recording requires Linux.
+func CanExec(error) bool { return false }
+
 // RunUnrecorded returns an error: recording requires Linux.
 func RunUnrecorded(_ context.Context, o Options) (Outcome, error) {
 	_, err := Prepare(o)
