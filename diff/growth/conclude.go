@@ -12,12 +12,18 @@ func conclude(s scope, g grouped, h heap, l listing) *Result {
 		Chance: l.chance, Likeliest: l.likeliest, HiddenBytes: g.hiddenGrowth(s) + hiddenSites(l.sites), Notes: notes(s, h),
 		Workers: s.series.Workers(),
 	}
+	r.tally()
+	return r
+}
+
+// tally counts the leaks and suspects among the sites, and what they explain of the heap's growth.
+func (r *Result) tally() {
 	var onLeaks int64
-	r.Leaks, r.Suspects, onLeaks = count(l.sites)
-	if gained := h.gained(); gained > 0 {
+	r.Leaks, r.Suspects, onLeaks = count(r.Sites)
+	r.Explained = 0
+	if gained := r.LastHeap - r.FirstHeap; gained > 0 {
 		r.Explained = max(0, min(1, float64(onLeaks)/float64(gained)))
 	}
-	return r
 }
 
 // count returns the numbers of leaks and suspects, and the growth of the leaks.

@@ -23,6 +23,8 @@
 //	causes.go    the functions through which many sites grow
 //	conclude.go  the verdict on the series, and the notes
 //
+// pool.go judges the sites of a result again, by what all processes of the program show.
+//
 // Package trend has the statistics of one curve; package symbolize/class decides which frame a site
 // is attributed to.
 package growth

@@ -91,10 +91,9 @@ func (r *Result) Pooled(of func(*Site) []Evidence, heap []Evidence, o Options) *
 		out.Chance = max(out.Chance, r.Causes[i].Confidence)
 	}
 	rank(out.Sites)
-	var onLeaks int64
-	out.Leaks, out.Suspects, onLeaks = count(out.Sites)
-	if gained := r.LastHeap - r.FirstHeap; r.LeakingCauses == 0 && gained > 0 {
-		out.Explained = max(0, min(1, float64(onLeaks)/float64(gained)))
+	out.tally()
+	if r.LeakingCauses > 0 {
+		out.Explained = r.Explained // with what is below the causes
 	}
 	out.decide()
 	return &out

@@ -250,8 +250,8 @@ def cases():
 def main():
     failed = False
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-        todo = list(cases())
-        results = list(zip(todo, pool.map(Case.run, todo)))
+        chosen = list(cases())
+        results = list(zip(chosen, pool.map(Case.run, chosen)))
     for case, (good, text) in results:
         for _ in range(2):  # something else may have kept the machine busy: alone, it must hold
             if not good:

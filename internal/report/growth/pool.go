@@ -88,10 +88,10 @@ func PoolsOf(all []Process) Pools {
 }
 
 // evidence is what the process of the report shows of each site that grew, whether it is listed or not, and
-// of the heap. Of call paths of one function that are judged by themselves, the likeliest counts.
-func (g *Report) evidence() map[siteKey]growth.Evidence {
+// of the heap, in the time that was judged. Of call paths of one function that are judged by themselves,
+// the likeliest counts.
+func (g *Report) evidence(time float64) map[siteKey]growth.Evidence {
 	r, out := g.Result, map[siteKey]growth.Evidence{}
-	time := g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First]
 	if time <= 0 {
 		return out
 	}

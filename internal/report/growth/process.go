@@ -78,6 +78,7 @@ type Heap struct {
 func (g *Report) Judged() Process {
 	r := g.Result
 	unit, factor := g.RateUnit()
+	time := g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First]
 	p := Process{
 		Process: g.Series.Process,
 		Heap: &Heap{
@@ -85,8 +86,7 @@ func (g *Report) Judged() Process {
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
 		result: withoutCurves(r), sites: g.describeSites(), cause: g.describeCause(),
-		evidence: g.evidence(),
-		time:     g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First],
+		evidence: g.evidence(time), time: time,
 	}
 	p.Files = len(g.Series.Heads)
 	if r.Why == growth.TooFewSnapshots {
