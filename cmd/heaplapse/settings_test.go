@@ -58,7 +58,7 @@ func keys(root *cobra.Command) string {
 	return b.String()
 }
 
-// TestSettingsOfAnotherUser checks that heaplapse.yaml in the current directory is passed over if it
+// TestSettingsOfAnotherUser checks that heaplapse.yaml in the current directory is ignored if it
 // belongs to someone else, and said so.
 func TestSettingsOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {

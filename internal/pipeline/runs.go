@@ -17,6 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -216,7 +217,7 @@ func (p *Pipeline) readSet(dir string, o *Earlier) (runs []*baseline.Run, refere
 	for _, problem := range set.Problems {
 		p.Tell(Notice{Kind: SkippedBaseline, Doubtful: true, Subject: dir, Text: problem.Error()})
 	}
-	entries := slices.DeleteFunc(set.Entries, func(e baseline.Entry) bool { return sameFile(e.Path, o.Current) })
+	entries := slices.DeleteFunc(set.Entries, func(e baseline.Entry) bool { return atomicfile.SameFile(e.Path, o.Current) })
 	for _, e := range entries {
 		if e.Reference {
 			reference = e.Run
@@ -226,15 +227,6 @@ func (p *Pipeline) readSet(dir string, o *Earlier) (runs []*baseline.Run, refere
 		}
 	}
 	return runs, reference, nil
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // expandRuns replaces each pattern that matches baselines, directories or bundles by its matches:

@@ -13,7 +13,7 @@
 // manifest.go writes it down. copies.go copies the maps of generated code of its process. keep.go
 // removes surplus snapshots, and compress.go compresses all but the newest.
 //
-// access.go lets processes write that run as another user. request.go requests last snapshots before
+// scope.go and mainprograms.go tell which processes are recorded. request.go requests last snapshots before
 // a signal. finish.go ends the recording, and notes.go tells the user what is missing.
 //
 // All state belongs to one goroutine, that of Run, and after Stop to the caller of Finish or Leave.

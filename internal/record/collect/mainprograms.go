@@ -3,7 +3,6 @@
 package collect
 
 import (
-	"os"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/record/proc"
@@ -30,14 +29,4 @@ func mainPrograms(root int) (pids []int) {
 		pids = append(pids, mainPrograms(child)...)
 	}
 	return pids
-}
-
-// sameFile reports whether two paths are of one file.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
@@ -100,7 +101,7 @@ func (c *Collector) isMainFile(exe string) bool {
 		}
 	}
 	for path := range c.programs {
-		if path == exe || sameFile(path, exe) {
+		if path == exe || atomicfile.SameFile(path, exe) {
 			return true
 		}
 	}
