@@ -217,7 +217,8 @@ func (p *Pipeline) readSet(dir string, o *Earlier) (runs []*baseline.Run, refere
 	for _, problem := range set.Problems {
 		p.Tell(Notice{Kind: SkippedBaseline, Doubtful: true, Subject: dir, Text: problem.Error()})
 	}
-	entries := slices.DeleteFunc(set.Entries, func(e baseline.Entry) bool { return atomicfile.SameFile(e.Path, o.Current) })
+	isCurrent := func(e baseline.Entry) bool { return atomicfile.SameFile(e.Path, o.Current) }
+	entries := slices.DeleteFunc(set.Entries, isCurrent)
 	for _, e := range entries {
 		if e.Reference {
 			reference = e.Run
