@@ -1,6 +1,7 @@
 // Calls malloc on stacks of many kinds, for the test of the unwinder: deep recursion, frames whose
 // size is known at run time only, aligned frames, signal handlers on their own stack and on the
-// program's, a coroutine, threads, and libraries that are loaded and unloaded again.
+// program's, a coroutine, threads, and libraries that are loaded and unloaded again; and paths
+// drawn at random, whose frames lie where those of others lay, with their return addresses.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -105,12 +106,41 @@ static void *all(void *unused) {
     return NULL;
 }
 
+// --- paths drawn at random ---
+
+static unsigned draw(unsigned below) {
+    static unsigned x = 1;
+    x = x * 1664525 + 1013904223;
+    return (x >> 16) % below;
+}
+
+static int by_size(int depth), by_pointer(int depth);
+
+// further calls the next function from one of two places, or from a third one again and again.
+#define FURTHER(depth)                                                                             \
+    (draw(2) ? by_size(depth) + 1 : draw(2) ? by_pointer(depth) - 1 : by_pointer(depth) * 3)
+
+__attribute__((noinline)) static int by_size(int depth) {
+    if (depth == 0) return leaf(), 0;
+    int result = FURTHER(depth - 1);
+    return draw(3) ? result : result + FURTHER(0);
+}
+
+// by_pointer has a frame that only its frame pointer finds. What it allocates is not cleared.
+__attribute__((noinline)) static int by_pointer(int depth) {
+    volatile char *room = __builtin_alloca(draw(4) * 16 + 16);
+    room[0] = 1;
+    if (depth == 0) return leaf(), 0;
+    return FURTHER(depth - 1) + room[0];
+}
+
 int main(int argc, char **argv) {
     pthread_t threads[4];
     for (int i = 0; i < 2; i++) libraries[i] = argc > i + 1 ? argv[i + 1] : NULL;
     all(NULL);
     signals();
     coroutines();
+    for (int i = 0; i < 3000; i++) by_size((int)draw(12));
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, all, NULL);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     return 0;

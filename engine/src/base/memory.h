@@ -46,12 +46,17 @@ static inline bool hl_readable(struct hl_window *w, uintptr_t addr, size_t n) {
     return true;
 }
 
+// hl_within reports whether the word at addr is in the window.
+static inline bool hl_within(const struct hl_window *w, uintptr_t addr) {
+    return addr >= w->lo && addr < w->hi && sizeof addr <= w->hi - addr;
+}
+
 // hl_copy reads n bytes.
 bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n);
 
 // hl_load reads a word.
 static inline bool hl_load(struct hl_window *w, uintptr_t addr, uintptr_t *value) {
-    bool inside = addr >= w->lo && addr < w->hi && sizeof *value <= w->hi - addr;
+    bool inside = hl_within(w, addr);
     if (!inside && (w->unstable || w->piece)) return hl_copy(w, value, addr, sizeof *value);
     if (!inside && !hl_readable(w, addr, sizeof *value)) return false;
     __builtin_memcpy(value, (const void *)addr, sizeof *value);

@@ -59,10 +59,14 @@ void *memmove(void *to, const void *from, size_t n) {
 
 void *memset(void *to, int c, size_t n) {
     char *t = to;
+#if defined(__x86_64__)
+    __asm__ volatile("rep stosb" : "+D"(t), "+c"(n) : "a"(c) : "memory");
+#else
     while (n-- > 0) {
         *t++ = (char)c;
         __asm__ volatile("");
     }
+#endif
     return to;
 }
 

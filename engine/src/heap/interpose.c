@@ -10,11 +10,11 @@ static HL_COLD void *malloc_slowly(size_t size, struct hl_thread *t) {
 }
 
 // malloc counts the bytes before it calls the real one, so that the call is a jump. If it fails,
-// hl_note_slow takes them back, or the next sample is taken a little earlier.
+// the next sample is taken a little earlier.
 HL_EXPORT void *malloc(size_t size) {
     uintptr_t pointer = hl_thread_pointer();
     struct hl_thread *t = hl_thread_home(pointer);
-    if (hl_unlikely(!hl_count(t, pointer, size))) return malloc_slowly(size, t);
+    if (hl_unlikely(t->pointer != pointer || !hl_count(t, size))) return malloc_slowly(size, t);
     return hl_real.malloc(size);
 }
 
@@ -95,7 +95,7 @@ static void *inner_calloc(size_t n, size_t size) { return INNER(plain_calloc(n, 
 static void *inner_realloc(void *p, size_t size) { return INNER(plain_realloc(p, size)); }
 
 // has_called reports whether an allocation was noted since the call of hl_enter.
-static bool has_called(int64_t left) { return hl_thread_self()->left != left; }
+static bool has_called(uint64_t left) { return hl_thread_self()->left != left; }
 
 HL_HOOK(malloc);
 HL_HOOK(free);
@@ -109,7 +109,7 @@ HL_HOOK(pvalloc);
 
 void hl_interpose_init(void) {
     if (!hl_enter()) return;
-    int64_t left = hl_thread_self()->left;
+    uint64_t left = hl_thread_self()->left;
     hl_real.free(hl_real.calloc(1, 1));
     bool calloc_calls = has_called(left);
     hl_thread_self()->left = left;

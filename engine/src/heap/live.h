@@ -26,7 +26,7 @@ enum { HL_FILTER_BITS = 19 };
 extern HL_OWN uint8_t hl_filter[1 << HL_FILTER_BITS];
 
 static inline uint32_t hl_filter_index(uintptr_t p) {
-    return (uint32_t)((p >> 8) ^ (p >> 15)) & ((1u << HL_FILTER_BITS) - 1);
+    return (uint32_t)(p ^ p >> 7) >> 8 & ((1u << HL_FILTER_BITS) - 1);
 }
 
 static inline bool hl_live_maybe(const void *p) {

@@ -92,7 +92,7 @@ static bool calls_malloc(int i) {
     bool aligned = i >= ALIGNED_NEW;
     int delete = aligned && operators[ALIGNED_DELETE].original ? ALIGNED_DELETE : DELETE;
     if (!hl_enter()) return true;
-    int64_t left = hl_thread_self()->left;
+    uint64_t left = hl_thread_self()->left;
     void *p = call(i, SIZE, aligned ? ALIGNMENT : (uintptr_t)&nothrow, (uintptr_t)&nothrow);
     bool calls = hl_thread_self()->left != left;
     call(delete, (uintptr_t)p, aligned ? ALIGNMENT : SIZE, ALIGNMENT);

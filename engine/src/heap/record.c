@@ -142,7 +142,7 @@ static void start_sequence(struct hl_thread *t) {
                     (uint64_t)hl_syscall0(HL_SYS_getpid) << 40;
     t->random = seed ? seed : 1;
     hl_draw(&t->random, 2);
-    t->left += hl_draw(&t->random, hl_period);
+    t->left = (uint64_t)hl_draw(&t->random, hl_period);
 }
 
 static void poll(struct hl_stack *s, void *context) {
@@ -180,36 +180,31 @@ static void record(struct hl_stack *s, void *context) {
 static HL_NOINLINE void sample(void *p, size_t size, struct hl_thread *t) {
     if (t->random == 0) {
         start_sequence(t);
-        if (t->left >= 0) return;
+        if (hl_count(t, size)) return;
     }
     struct allocation a = {p, size};
     if (!hl_stack_use(record, &a)) hl_problem("samples-dropped", "too many threads take samples");
-    t->left = hl_draw(&t->random, hl_period);
+    t->left = (uint64_t)hl_draw(&t->random, hl_period);
     if (t->random % 64 == 0 || t->id == 0) t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
 }
 
-// is_due reports whether a sample of the allocation should be taken.
-static bool is_due(const void *p, size_t size, struct hl_thread *t) {
-    if (!p) { // the allocation failed
-        t->left += (int64_t)hl_effective_size(size);
-        return false;
-    }
+// is_due reports whether a sample of an allocation should be taken that was not counted.
+static bool is_due(struct hl_thread *t) {
     if (hl_is_recording()) return true;
     // A recording that begins right now has either set left to 0 behind this, or is seen here.
-    __atomic_store_n(&t->left, INT64_C(1) << 20, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->left, UINT64_C(1) << 20, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (hl_is_recording()) __atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
     return false;
 }
 
 void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
-    if (hl_is_impossible(size)) return p;
+    if (!p) return p;
     if (t->pointer != hl_thread_pointer()) {
         t = hl_thread_find(hl_thread_pointer());
-        t->left -= (int64_t)hl_effective_size(size);
-        if (t->left >= 0) return p;
+        if (hl_count(t, size)) return p;
     }
-    if (!is_due(p, size, t)) return p;
+    if (!is_due(t)) return p;
     uint64_t signals = hl_enter_slow_path();
     sample(p, size, t);
     hl_observer.sampled();

@@ -11,11 +11,13 @@
 // hl_period is the mean number of bytes between samples.
 extern HL_OWN uint64_t hl_period;
 
-// hl_count counts the bytes of an allocation in the state of the thread with the given pointer. It
-// returns false if the state must be searched for, or a sample is due: then hl_note_slow is called.
-static inline bool hl_count(struct hl_thread *t, uintptr_t pointer, size_t size) {
-    return t->pointer == pointer && !hl_is_impossible(size) &&
-           (t->left -= (int64_t)hl_effective_size(size)) >= 0;
+// hl_count counts the bytes of an allocation. It returns false if a sample is due, and has not
+// counted them: then hl_note_slow is called. A size that no block can have is never counted.
+static inline bool hl_count(struct hl_thread *t, size_t size) {
+    uint64_t left = t->left, bytes = hl_effective_size(size);
+    if (left < bytes) return false;
+    t->left = left - bytes;
+    return true;
 }
 
 // hl_note is called after each allocation, and returns p. p may be NULL. The slow ways return p
@@ -24,7 +26,7 @@ HL_COLD void *hl_note_slow(void *p, size_t size, struct hl_thread *t);
 static inline void *hl_note(void *p, size_t size) {
     uintptr_t pointer = hl_thread_pointer();
     struct hl_thread *t = hl_thread_home(pointer);
-    return hl_likely(hl_count(t, pointer, size)) ? p : hl_note_slow(p, size, t);
+    return hl_likely(t->pointer == pointer && hl_count(t, size)) ? p : hl_note_slow(p, size, t);
 }
 
 // hl_record_free records that p is freed. It must be called before p is given back.

@@ -7,12 +7,9 @@
 
 #include "base/platform.h"
 
-// hl_effective_size returns the size by which the sampling counts an allocation. It is never 0.
-static inline uint64_t hl_effective_size(uint64_t size) { return size | 1; }
-
-// hl_is_impossible reports whether no block can have a size: half of the address space or more.
-// Programs ask for it by mistake. It is not counted, because the sum would overflow.
-static inline bool hl_is_impossible(uint64_t size) { return (int64_t)size < 0; }
+// hl_effective_size returns the size by which the sampling counts an allocation, so that blocks of
+// size 0 are sampled too.
+static inline uint64_t hl_effective_size(uint64_t size) { return size + 1; }
 
 // hl_draw returns the number of bytes to the next sample, and advances the generator.
 int64_t hl_draw(uint64_t *random, uint64_t period);

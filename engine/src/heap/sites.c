@@ -21,13 +21,21 @@ struct hl_site *hl_site(uint32_t number) { return &blocks[number / BLOCK][number
 
 uint32_t hl_sites_count(void) { return __atomic_load_n(&count, __ATOMIC_ACQUIRE); }
 
+static uint64_t mix(uint64_t h, uint64_t word) {
+    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+// hash_of mixes even and odd frames apart, because a processor can do both at the same time.
 static uint64_t hash_of(const uintptr_t *frames, uint32_t n) {
-    uint64_t h = n;
-    for (uint32_t i = 0; i < n; i++) {
-        h = (h ^ frames[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
+    uint64_t even = n, odd = 0;
+    uint32_t i = 0;
+    for (; i + 1 < n; i += 2) {
+        even = mix(even, frames[i]);
+        odd = mix(odd, frames[i + 1]);
     }
-    return h;
+    if (i < n) even = mix(even, frames[i]);
+    return mix(even, odd);
 }
 
 static bool is_site(const struct hl_site *site, uint64_t hash, const uintptr_t *frames,

@@ -9,24 +9,27 @@
 #include "base/platform.h"
 
 struct hl_thread {
-    uintptr_t pointer; // the key; 0 if the entry is free
-    int64_t left;      // bytes that are allocated before the next sample is taken
-    uint64_t random;   // state of the generator; 0 before the first sample
-    int64_t kept_left; // the value of left at hl_enter
-    uint32_t unpolled; // samples and mappings before hl_python_poll is called again
-    int32_t id;        // number of the thread, now and then, to find out whether it still lives
+    uintptr_t pointer;  // the key; 0 if the entry is free
+    uint64_t left;      // bytes that are allocated before the next sample is taken
+    uint64_t random;    // state of the generator; 0 before the first sample
+    uint64_t kept_left; // the value of left at hl_enter
+    uint32_t unpolled;  // samples and mappings before hl_python_poll is called again
+    int32_t id;         // number of the thread, now and then, to find out whether it still lives
     size_t reallocated, became; // see hl_old_inner
 } __attribute__((aligned(64)));
 
 // Between hl_enter and hl_leave, left is HL_INSIDE minus what the calls within have counted.
-#define HL_INSIDE (INT64_MAX / 2)
-static inline bool hl_is_inside(int64_t left) { return left > HL_INSIDE / 2; }
+#define HL_INSIDE (UINT64_MAX / 4)
+static inline bool hl_is_inside(uint64_t left) { return left > HL_INSIDE / 2; }
 
 enum { HL_THREAD_BITS = 12, HL_THREADS = 1 << HL_THREAD_BITS };
 extern HL_OWN struct hl_thread hl_threads[HL_THREADS];
 
 static inline struct hl_thread *hl_thread_home(uintptr_t pointer) {
-    return &hl_threads[(pointer * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - HL_THREAD_BITS)];
+    struct hl_thread *t =
+        &hl_threads[(pointer * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - HL_THREAD_BITS)];
+    __asm__("" : "+r"(t)); // the address is computed once, not for each use
+    return t;
 }
 
 // hl_thread_find returns the state of the thread with the given pointer, which is the caller's. If

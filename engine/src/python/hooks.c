@@ -22,21 +22,21 @@ static struct hl_allocator before[LEVELS][DOMAINS]; // the functions that a leve
 // These functions are called for each object, so that hl_enter, hl_leave and hl_note are spelled
 // out: the state of the thread is looked up once. leave also counts the allocation.
 
-static inline int64_t enter(struct hl_thread *t) {
-    int64_t left = t->left;
+static inline uint64_t enter(struct hl_thread *t) {
+    uint64_t left = t->left;
     t->left = HL_INSIDE;
     return left;
 }
 
-static inline void *leave(struct hl_thread *t, int64_t left, void *p, size_t size) {
-    t->left = left - (int64_t)hl_effective_size(size);
-    return hl_likely(t->left >= 0) ? p : hl_note_slow(p, size, t);
+static inline void *leave(struct hl_thread *t, uint64_t left, void *p, size_t size) {
+    t->left = left;
+    return hl_likely(hl_count(t, size)) ? p : hl_note_slow(p, size, t);
 }
 
 static inline void *hooked_malloc(const struct hl_allocator *a, void *context, size_t size) {
     struct hl_thread *t = hl_thread_self();
     if (hl_unlikely(hl_is_inside(t->left))) return a->malloc(context, size);
-    int64_t left = enter(t);
+    uint64_t left = enter(t);
     return leave(t, left, a->malloc(context, size), size);
 }
 
@@ -44,7 +44,7 @@ static inline void *hooked_calloc(const struct hl_allocator *a, void *context, s
                                   size_t size) {
     struct hl_thread *t = hl_thread_self();
     if (hl_unlikely(hl_is_inside(t->left))) return a->calloc(context, n, size);
-    int64_t left = enter(t);
+    uint64_t left = enter(t);
     return leave(t, left, a->calloc(context, n, size), n * size);
 }
 
@@ -54,7 +54,7 @@ static inline void *hooked_realloc(const struct hl_allocator *a, void *context, 
     if (hl_unlikely(hl_is_inside(t->left))) return a->realloc(context, p, size);
     struct hl_freed freed = {.was_live = false};
     if (p != NULL && hl_live_maybe(p)) freed = hl_record_realloc(p);
-    int64_t left = enter(t);
+    uint64_t left = enter(t);
     void *q = a->realloc(context, p, size);
     if (q == NULL && freed.was_live) hl_record_unfree(p, &freed);
     size_t old = hl_unlikely(size >= hl_old_least) ? hl_old_inner() : 0;

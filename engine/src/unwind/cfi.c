@@ -138,7 +138,7 @@ static bool cached(struct entry *e, uintptr_t pc, uint32_t now, struct rule *rul
 static struct rule rule_at(uintptr_t pc, const struct hl_window *stack) {
     struct entry *way = first_way(pc);
     struct rule rule;
-    uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    uint32_t now = hl_cfi_generation();
     for (int i = 0; i < CACHE_WAYS; i++)
         if (cached(&way[i], pc, now, &rule)) return rule;
     rule = find_rule(pc, stack);
@@ -152,18 +152,35 @@ static struct rule rule_at(uintptr_t pc, const struct hl_window *stack) {
     return rule;
 }
 
+uint32_t hl_cfi_generation(void) { return __atomic_load_n(&generation, __ATOMIC_ACQUIRE); }
+
 void hl_cfi_forget(void) { __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE); }
 
 // --- steps ---
 
 static enum hl_step simple_step(struct hl_window *stack, struct hl_frame *f,
-                                const struct rule *rule, uintptr_t *cfa) {
+                                const struct rule *rule, uintptr_t *cfa, struct hl_past *past) {
     uintptr_t at = f->reg[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa, pc;
-    uintptr_t fp = f->reg[HL_REG_FP];
-    if (rule->flags & CFA_IN_MEMORY && !hl_load(stack, at, &at)) return HL_FAILED;
-    uintptr_t saved = (rule->flags & FP_AT_FP ? fp : at) + (uintptr_t)(intptr_t)rule->fp;
-    if (!hl_load(stack, at + (uintptr_t)(intptr_t)rule->ra, &pc)) return HL_FAILED;
-    if (rule->flags & FP_SAVED && !hl_load(stack, saved, &fp)) return HL_FAILED;
+    uintptr_t sp = f->reg[HL_REG_SP], fp = f->reg[HL_REG_FP], fp_at = 0;
+    bool in_memory = rule->flags & CFA_IN_MEMORY;
+    bool needs_fp = rule->cfa_register == HL_REG_FP || rule->flags & FP_AT_FP;
+    if (in_memory && !hl_load(stack, at, &at)) return HL_FAILED;
+    uintptr_t pc_at = at + (uintptr_t)(intptr_t)rule->ra;
+    if (!hl_load(stack, pc_at, &pc)) return HL_FAILED;
+    if (rule->flags & FP_SAVED) {
+        fp_at = (rule->flags & FP_AT_FP ? fp : at) + (uintptr_t)(intptr_t)rule->fp;
+        if (!hl_load(stack, fp_at, &fp)) return HL_FAILED;
+    }
+    // A walk that repeats steps comes to an end, because each of them goes up.
+    if (!f->interrupted && !in_memory && at > sp)
+        *past = (struct hl_past){.pc = f->pc,
+                                 .sp = sp,
+                                 .fp = f->reg[HL_REG_FP],
+                                 .fp_counts = needs_fp ? UINTPTR_MAX : 0,
+                                 .caller_pc = pc,
+                                 .caller_sp = at,
+                                 .pc_at = (const uintptr_t *)pc_at,
+                                 .fp_at = (const uintptr_t *)fp_at};
     f->pc = hl_code_address(pc);
     f->interrupted = false;
     f->reg[HL_REG_SP] = *cfa = at;
@@ -229,11 +246,13 @@ static enum hl_step complex_step(struct hl_window *stack, struct hl_frame *f, ui
     return HL_STEPPED;
 }
 
-enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa) {
+enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa,
+                         struct hl_past *past) {
+    past->pc = 0;
     uintptr_t pc = f->interrupted ? f->pc : f->pc - 1;
     struct rule rule = rule_at(pc, stack);
     switch (rule.kind) {
-    case SIMPLE: return simple_step(stack, f, &rule, cfa);
+    case SIMPLE: return simple_step(stack, f, &rule, cfa, past);
     case OUTERMOST: return HL_OUTERMOST;
     case UNCOVERED: return HL_UNCOVERED;
     case COMPLEX: return complex_step(stack, f, pc, cfa);

@@ -12,12 +12,24 @@ enum hl_step {
     HL_FAILED,    // the information or the stack is damaged
 };
 
-// hl_cfi_step replaces the frame by its caller. cfa is set to the stack pointer of the caller if
-// the result is HL_STEPPED. The stack is read through the window. If
-// that has a piece, there is another one behind it, for the tables.
-enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa);
+// struct hl_past is a step from a frame to its caller, and where on the stack the caller's
+// registers were found. From the same frame the step is the same again if the words on the stack
+// are, and if no code was unloaded meanwhile.
+struct hl_past {
+    uintptr_t pc, sp;        // of the frame; pc is behind the call; 0: no step
+    uintptr_t fp, fp_counts; // the frame pointer, and all bits if the step depends on it, or 0
+    uintptr_t caller_pc, caller_sp;
+    const uintptr_t *pc_at, *fp_at; // fp_at is NULL if the caller has the same frame pointer
+};
 
-// hl_cfi_forget drops all rules that are kept.
+// hl_cfi_step replaces the frame by its caller. cfa is set to the stack pointer of the caller if
+// the result is HL_STEPPED. The stack is read through the window. If that has a piece, there is
+// another one behind it, for the tables. past is set to the step.
+enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa,
+                         struct hl_past *past);
+
+// hl_cfi_forget drops all rules that are kept. hl_cfi_generation changes with it.
 void hl_cfi_forget(void);
+uint32_t hl_cfi_generation(void);
 
 #endif

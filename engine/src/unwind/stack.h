@@ -3,13 +3,14 @@
 #define HL_UNWIND_STACK_H
 
 #include "base/memory.h"
-#include "unwind/registers.h"
+#include "unwind/cfi.h"
 
 enum {
     HL_MAX_FRAMES = 512,
     // If a stack has more frames, the innermost ones and so many outermost ones are kept. Stacks
     // that differ only in the depth of a recursion are thereby equal.
     HL_OUTER_FRAMES = 128,
+    HL_PAST = 256,
 };
 
 // struct hl_stack is a call path. It is large: do not put one on the program's stack.
@@ -20,9 +21,11 @@ struct hl_stack {
     uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
     uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
     uintptr_t base;               // frame 0 begins here; frame i at cfa[i-1]
-    struct hl_frame from;         // where the walk begins
+    struct hl_frame from;         // where the walk begins; the walk changes it
     uintptr_t scratch[HL_MAX_FRAMES];
-    struct hl_piece pieces[2]; // of stacks other than the thread's own, and of tables
+    struct hl_piece pieces[2];    // of stacks other than the thread's own, and of tables
+    struct hl_past past[HL_PAST]; // steps of the last walks, by stack pointer
+    uint32_t generation;          // of hl_cfi_generation, to which they belong
 } __attribute__((aligned(64)));
 
 // hl_stack_use calls f with a buffer for the call path of its caller, on a stack of the engine: the

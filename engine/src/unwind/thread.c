@@ -3,12 +3,38 @@
 #include "unwind/published.h"
 
 extern unsigned long getauxval(unsigned long type);
+int pthread_key_create(unsigned *key, void (*destructor)(void *)) __attribute__((weak));
+void *pthread_getspecific(unsigned key) __attribute__((weak));
+int pthread_setspecific(unsigned key, const void *value) __attribute__((weak));
+
+// A thread has a number of its own, which tells it from a later thread with the same thread
+// pointer. It is thread-specific data, which a new thread does not have, because the number that
+// the kernel gives a thread needs a system call each time. Values of higher keys than FEW_KEYS are
+// in memory that glibc allocates.
+enum { FEW_KEYS = 32 };
+static unsigned key = FEW_KEYS;
+
+static void make_key(void) {
+    if (pthread_key_create && pthread_getspecific && pthread_setspecific && key == FEW_KEYS &&
+        (pthread_key_create(&key, NULL) != 0 || key >= FEW_KEYS))
+        key = FEW_KEYS + 1;
+}
+
+static uint64_t number_of_thread(void) {
+    static uintptr_t last = UINT32_MAX; // the kernel's numbers are smaller
+    if (key >= FEW_KEYS) return (uint64_t)hl_syscall0(HL_SYS_gettid);
+    uintptr_t number = (uintptr_t)pthread_getspecific(key);
+    if (hl_likely(number != 0)) return number;
+    number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    if (pthread_setspecific(key, (const void *)number) == 0) return number;
+    return (uint64_t)hl_syscall0(HL_SYS_gettid);
+}
 
 // The kernel is asked about the pages of a thread's stack only once. Of each thread the pages that
-// were found readable are kept: as long as the thread lives, they stay. Its number tells it from a
-// later thread with the same thread pointer, whose stack may be smaller. gap is a page below them
-// that was not readable: what lies below it is another stack, such as one of a coroutine, as long
-// as the kernel has not extended the thread's own stack to it.
+// were found readable are kept: as long as the thread lives, they stay. A later thread with the
+// same thread pointer may have a smaller stack. gap is a page below them that was not readable:
+// what lies below it is another stack, such as one of a coroutine, as long as the kernel has not
+// extended the thread's own stack to it.
 enum { KEPT_BITS = 8, WORDS = 5 };
 static struct kept {
     uint32_t sequence;
@@ -41,6 +67,7 @@ static uintptr_t main_top;
 void hl_thread_stack_init(void) {
     enum { AT_RANDOM = 25 };
     main_top = getauxval(AT_RANDOM);
+    make_key();
 }
 
 // top returns an address that is certainly on the thread's stack, near its top. The C libraries put
@@ -53,7 +80,7 @@ static uintptr_t top(uintptr_t sp, uintptr_t thread) {
 struct hl_window hl_thread_stack(uintptr_t sp) {
     enum { MAX_SIZE = 64 << 20 };
     uintptr_t thread = hl_thread_pointer();
-    uint64_t id = (uint64_t)hl_syscall0(HL_SYS_gettid);
+    uint64_t id = number_of_thread();
     struct kept *k = entry_of(thread);
     struct hl_window none = {.lo = 0}, w;
     uintptr_t gap;

@@ -94,8 +94,8 @@ static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code
 
 // step replaces the frame by its caller.
 static enum hl_step step(struct hl_window *stack, struct hl_window *code, struct hl_frame *f,
-                         uintptr_t *cfa) {
-    enum hl_step result = hl_cfi_step(stack, f, cfa);
+                         uintptr_t *cfa, struct hl_past *past) {
+    enum hl_step result = hl_cfi_step(stack, f, cfa, past);
     if (result != HL_UNCOVERED) return result;
     if (signal_frame(code, f->pc)) return signal_step(stack, f, cfa) ? HL_STEPPED : HL_FAILED;
     return pointer_step(stack, code, f, cfa);
@@ -103,7 +103,9 @@ static enum hl_step step(struct hl_window *stack, struct hl_window *code, struct
 
 // --- the walk ---
 
-static bool own(uintptr_t pc) { return pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)_end; }
+static bool own(uintptr_t pc) {
+    return pc - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
+}
 
 static void put(struct hl_stack *s, uint32_t i, uintptr_t pc, uintptr_t cfa) {
     uint32_t slot = hl_path_slot(i);
@@ -122,27 +124,71 @@ static void finish(struct hl_stack *s, uint32_t frames) {
     if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
 }
 
+static struct hl_past *past_of(struct hl_stack *s, uintptr_t sp) {
+    return &s->past[(sp >> 4 ^ sp >> 11) % HL_PAST];
+}
+
+// repeat makes the steps that were made before, and returns the number of frames. Most samples of a
+// thread have the outer frames of the one before.
+static uint32_t repeat(struct hl_stack *s, const struct hl_window *stack, struct hl_frame *f,
+                       uint32_t n) {
+    uintptr_t pc = f->pc, sp = f->reg[HL_REG_SP], fp = f->reg[HL_REG_FP];
+    const uintptr_t first = sp;
+    while (n < HL_MAX_FRAMES) {
+        const struct hl_past *p = past_of(s, sp);
+        if (p->pc != pc || p->sp != sp || (p->fp ^ fp) & p->fp_counts) break;
+        if (!hl_within(stack, (uintptr_t)p->pc_at) || *p->pc_at != p->caller_pc) break;
+        if (p->fp_at) {
+            if (!hl_within(stack, (uintptr_t)p->fp_at)) break;
+            fp = *p->fp_at;
+        }
+        sp = p->caller_sp;
+        if (hl_likely(!own(pc))) {
+            s->pc[n] = pc;
+            s->cfa[n] = sp;
+            n++;
+        } else if (n == 0) {
+            s->base = sp;
+        }
+        pc = hl_code_address(p->caller_pc);
+    }
+    if (sp == first) return n;
+    f->pc = pc;
+    f->known = 0;
+    hl_set_register(f, HL_REG_SP, sp);
+    hl_set_register(f, HL_REG_FP, fp);
+    return n;
+}
+
 void hl_unwind(struct hl_stack *s) {
     struct hl_window stack, code = {.piece = &s->pieces[1]};
-    struct hl_frame f = s->from;
-    stack = hl_thread_stack(f.reg[HL_REG_SP]);
+    struct hl_frame *f = &s->from;
+    struct hl_past past;
+    stack = hl_thread_stack(f->reg[HL_REG_SP]);
     stack.piece = s->pieces;
     s->pieces[0].at = s->pieces[1].at = 0;
     s->truncated = false;
-    s->base = f.reg[HL_REG_SP];
+    s->base = f->reg[HL_REG_SP];
+    uint32_t generation = hl_cfi_generation();
+    if (s->generation != generation) memset(s->past, 0, sizeof s->past);
+    s->generation = generation;
 
-    uint32_t n = 0;
+    uint32_t n = repeat(s, &stack, f, 0);
     enum hl_step result = HL_STEPPED;
-    for (int depth = 0; result == HL_STEPPED && f.pc != 0; depth++) {
+    for (int depth = 0; result == HL_STEPPED && f->pc != 0; depth++) {
         // Readers subtract one from an address, because it is behind a call.
-        uintptr_t pc = f.interrupted ? f.pc + 1 : f.pc, cfa = f.reg[HL_REG_SP], sp = cfa;
-        result = depth < MAX_DEPTH ? step(&stack, &code, &f, &cfa) : HL_FAILED;
+        uintptr_t pc = f->interrupted ? f->pc + 1 : f->pc, cfa = f->reg[HL_REG_SP], sp = cfa;
+        result = depth < MAX_DEPTH ? step(&stack, &code, f, &cfa, &past) : HL_FAILED;
         if (!own(pc))
             put(s, n++, pc, cfa);
         else if (n == 0)
             s->base = cfa;
         // A step that moves neither the stack pointer nor the code address would be repeated.
-        if (result == HL_STEPPED && cfa == sp && f.pc == pc) result = HL_FAILED;
+        if (result == HL_STEPPED && cfa == sp && f->pc == pc) result = HL_FAILED;
+        if (result == HL_STEPPED && past.pc != 0) {
+            *past_of(s, past.sp) = past;
+            n = repeat(s, &stack, f, n);
+        }
     }
     s->truncated = result == HL_FAILED;
     finish(s, n);
