@@ -41,6 +41,17 @@ func TestOtherAllocators(t *testing.T) {
 	}
 }
 
+// TestLoaderIsBusy: an allocator whose operators new do not call malloc makes the engine read the tables of
+// imports again when a library was loaded. No thread waits for one that waits for the dynamic linker.
+func TestLoaderIsBusy(t *testing.T) {
+	program := compile(t, "g++", "loading.cc", "-std=c++17", "-fno-builtin", "-pthread", "-Wno-all")
+	plugin := linkSources(t, "plugin.so", "-shared", "testdata/library.c")
+	r := record(t, "period=1", program, plugin)
+	preload(r.cmd, findLibrary(t, "libjemalloc.so.2"))
+	r.run(t)
+	assert.Equal(t, "done\n", r.stdout.String())
+}
+
 // preload loads a library behind the engine.
 func preload(cmd *exec.Cmd, library string) {
 	for i, variable := range cmd.Env {

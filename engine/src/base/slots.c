@@ -21,9 +21,10 @@ enum {
 #endif
 };
 
-static struct hl_lock lock; // held while the loader's list is read, or the loader's lock waited for
-static uint32_t reading;    // is not 0 while the loader's lock is held
-static uint32_t forks;      // threads that are about to fork, or have just done so
+static struct hl_lock lock; // held while the loader's list is read, or the loader's lock waited
+                            // for; nobody waits for it
+static uint32_t reading; // is not 0 while the loader's lock is held
+static uint32_t forks;   // threads that are about to fork, or have just done so
 
 struct walk {
     const struct hl_replacement *all;
@@ -156,14 +157,16 @@ static int visit_object(struct hl_object *o, size_t size, void *context) {
     return 0;
 }
 
-// begin waits until no thread forks, but not for long, and takes the lock.
-static uint64_t begin(void) {
+// begin waits until no thread forks, but not for long, and takes the lock. It returns false if
+// another thread has it.
+static bool begin(uint64_t *signals) {
     enum { TRIES = 1000, PAUSE = 1000000 };
     for (int i = 0; i < TRIES && __atomic_load_n(&forks, __ATOMIC_SEQ_CST) != 0; i++)
         hl_sleep(PAUSE);
-    uint64_t signals = hl_signals_block();
-    hl_lock(&lock);
-    return signals;
+    *signals = hl_signals_block();
+    if (hl_trylock(&lock)) return true;
+    hl_signals_restore(*signals);
+    return false;
 }
 
 static void end(uint64_t signals) {
@@ -173,7 +176,8 @@ static void end(uint64_t signals) {
 }
 
 static struct hl_slots visit(struct walk w) {
-    uint64_t signals = begin();
+    uint64_t signals;
+    if (!begin(&signals)) return (struct hl_slots){.busy = true};
     hl_pages_forget();
     dl_iterate_phdr(visit_object, &w);
     end(signals);
@@ -188,7 +192,8 @@ static int visit_first(struct hl_object *o, size_t size, void *loads) {
 }
 
 uint64_t hl_slots_loads(void) {
-    uint64_t signals = begin(), loads = 0;
+    uint64_t signals, loads = 0;
+    if (!begin(&signals)) return 0;
     dl_iterate_phdr(visit_first, &loads);
     end(signals);
     return loads;

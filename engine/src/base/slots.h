@@ -2,8 +2,8 @@
 // other objects.
 //
 // They are written while the loader's lock is held (dl_iterate_phdr), so that no object is unloaded
-// meanwhile. No lock of the engine may be held then: another thread may allocate memory while it
-// has the loader's lock.
+// meanwhile. No thread waits for one that does that: it may have the loader's lock itself, and the
+// program may have a dl_iterate_phdr of its own.
 #ifndef HL_BASE_SLOTS_H
 #define HL_BASE_SLOTS_H
 
@@ -29,6 +29,7 @@ struct hl_slots {
     uint32_t replaced; // slots that hold a replacement
     uint32_t foreign;  // slots of the same names that hold something else
     uint32_t pending;  // slots that could not be changed yet, because the loader is at work on them
+    bool busy;         // nothing was done, because another thread does it
 };
 
 // HL_WHATEVER as the original of a replacement means that its slots may hold anything: some

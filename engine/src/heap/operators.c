@@ -114,8 +114,8 @@ static bool defines_them(const struct hl_object *o) {
 }
 
 static void replace(void) {
-    list = hl_module_list();
-    hl_slots_replace(operators, OPERATORS, defines_them);
+    uintptr_t now = hl_module_list();
+    if (!hl_slots_replace(operators, OPERATORS, defines_them).busy) list = now;
 }
 
 void hl_operators_init(void) {
