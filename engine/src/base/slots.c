@@ -21,8 +21,8 @@ enum {
 #endif
 };
 
-static struct hl_lock lock; // held while the loader's list is read, or the loader's lock waited
-                            // for; nobody waits for it
+// lock is held while the loader's list is read, or its lock is waited for. Nobody waits for it.
+static struct hl_lock lock;
 static uint32_t reading; // is not 0 while the loader's lock is held
 static uint32_t forks;   // threads that are about to fork, or have just done so
 
