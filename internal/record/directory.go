@@ -121,12 +121,18 @@ func (p *Plan) MakeDir() error {
 	if p.made {
 		return nil
 	}
-	if p.Replace && outdir.HasRecording(p.dir()) {
-		if err := outdir.Remove(p.dir()); err != nil {
-			return notRecorded(fmt.Errorf("the recording in %s was not removed: %w", p.Dir, err))
-		}
+	return p.within(p.removeDir, p.removeOld, p.createDir)
+}
+
+// removeOld removes the recording that is to be replaced.
+func (p *Plan) removeOld() error {
+	if !p.Replace || !outdir.HasRecording(p.dir()) {
+		return nil
 	}
-	return p.within(p.removeDir, p.createDir)
+	if err := outdir.Remove(p.dir()); err != nil {
+		return notRecorded(fmt.Errorf("the recording in %s was not removed: %w", p.Dir, err))
+	}
+	return nil
 }
 
 // createDir creates the directory, under another name if that is taken.
