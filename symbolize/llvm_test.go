@@ -132,6 +132,14 @@ var explanations = []explanation{
 		func(d difference) bool { return nameless.MatchString(d.llvm.name) && d.cxxfiltAgrees() },
 	},
 	{
+		"llvm: spelling",
+		"github.com/ianlancetaylor/demangle spells names as newer versions of LLVM do: no parentheses around a function that is a template argument, and the types that the parameters of an instance of a generic lambda have instead of auto. Its own tests compare it with LLVM's.",
+		func(d difference) bool {
+			return d.ours.position() == d.llvm.position() && d.linkage != "" && names.IsMangled(d.linkage) &&
+				d.ours.name == names.Demangle(d.linkage, names.Full) && spelling(d.ours.name) == spelling(d.llvm.name)
+		},
+	},
+	{
 		"llvm: LTO symbol of a unit",
 		"gcc -flto writes a symbol without type, such as lib.cc.27a97082, which is not in a section of code. llvm-symbolizer 14 prints it for functions, and for the gaps between them.",
 		func(d difference) bool {
@@ -162,6 +170,12 @@ var explanations = []explanation{
 
 // flat removes the characters that llvm-symbolizer and c++filt spell differently.
 var flat = strings.NewReplacer("(", "", ")", "", " ", "", "[clone", "", "]", "")
+
+// spelling returns what two spellings of a name have in common: the functions and types in it, without those
+// of parameters.
+func spelling(name string) string {
+	return flat.Replace(names.Simplify(name))
+}
 
 var nameless = regexp.MustCompile(`\]::~?\(`)
 

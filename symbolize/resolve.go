@@ -68,7 +68,7 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 	if len(from.Symbols) == 0 {
 		return
 	}
-	var demangler names.Demangler // jeprof and pprof write mangled names if c++filt is missing
+	demangled := map[string]string{} // jeprof and pprof write mangled names if c++filt is missing
 	for i := range s.Locations {
 		l := &s.Locations[i]
 		if l.Named() {
@@ -81,7 +81,7 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 		}
 		for k, f := range symbol.Frames {
 			l.Frames = append(l.Frames, Frame{
-				Function: embeddedName(&demangler, f, symbol.MadeUp, mode), Linkage: f.Linkage, File: f.File,
+				Function: embeddedName(demangled, f, symbol.MadeUp, mode), Linkage: f.Linkage, File: f.File,
 				Line: f.Line, Column: f.Column, StartLine: f.StartLine, Inlined: k+1 < len(symbol.Frames),
 			})
 		}
@@ -95,15 +95,20 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 }
 
 // embeddedName returns the display name of a function. A profile has names of all languages, so that
-// its names are kept if they are not mangled.
-func embeddedName(d *names.Demangler, f heapfile.Frame, fromProfile bool, mode Demangle) string {
+// its names are kept if they are not mangled. It keeps demangled names in the map.
+func embeddedName(demangled map[string]string, f heapfile.Frame, fromProfile bool, mode Demangle) string {
 	linkage := cmp.Or(f.Linkage, f.Function)
 	if fromProfile && !names.IsMangled(linkage) {
-		demangled := strings.Contains(f.Function, "(") || strings.Contains(f.Function, "::") // C++ or Rust
-		if mode == DemangleSimple && demangled {
+		full := strings.Contains(f.Function, "(") || strings.Contains(f.Function, "::") // C++ or Rust
+		if mode == DemangleSimple && full {
 			return names.Simplify(f.Function)
 		}
 		return f.Function
 	}
-	return d.Name(linkage, mode)
+	name, ok := demangled[linkage]
+	if !ok {
+		name = names.Demangle(linkage, mode)
+		demangled[linkage] = name
+	}
+	return name
 }

@@ -2,14 +2,12 @@ package names
 
 import (
 	"cmp"
-	"errors"
 	"math/bits"
 	"regexp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
 
-	"github.com/heaplapse/heaplapse/symbolize/internal/itanium"
 	"github.com/heaplapse/heaplapse/symbolize/internal/rustv0"
 )
 
@@ -23,32 +21,18 @@ const (
 	None               // the linkage name
 )
 
-// Limits for hostile names. Package itanium needs memory of up to 50 times the length of a name.
-// The other demanglers get shorter names only, because the time that the library needs can be
-// exponential.
-const (
-	maxMangled   = 256 << 10
-	maxForOthers = 16 << 10
-)
+// maxMangled is the length up to which names are demangled. The time that a name takes grows with the
+// square of its length: a hostile name of this length takes some 20 ms.
+const maxMangled = 4 << 10
 
-// Demangler demangles names. Its zero value is ready to use. It keeps its memory from name to name;
-// each goroutine needs its own.
-type Demangler struct {
-	cxx itanium.Demangler
-	buf []byte
-}
-
-// Demangle demangles one name with a new [Demangler].
-func Demangle(linkage string, mode Mode) string { return new(Demangler).Name(linkage, mode) }
-
-// Name returns the display name for a linkage name. It returns names that are not mangled
+// Demangle returns the display name for a linkage name. It returns names that are not mangled
 // unchanged, apart from the suffixes that Simple removes from all names.
-func (d *Demangler) Name(linkage string, mode Mode) string {
+func Demangle(linkage string, mode Mode) string {
 	if mode == None || len(linkage) > maxMangled {
 		return linkage
 	}
 	if function, ok := strings.CutSuffix(linkage, StubSuffix); ok && function != "" {
-		return d.Name(function, mode) + StubSuffix
+		return Demangle(function, mode) + StubSuffix
 	}
 	if mode == Simple {
 		linkage = withoutToken(Undecorated(linkage))
@@ -63,58 +47,69 @@ func (d *Demangler) Name(linkage string, mode Mode) string {
 			return name
 		}
 	}
-	return d.cplusplus(linkage, mode)
+	return cplusplus(linkage, mode)
 }
 
-// cplusplus demangles a C++ name. The library demangles what package itanium rejects, except for
-// names that exceed a limit.
-func (d *Demangler) cplusplus(linkage string, mode Mode) string {
-	style := itanium.Full
-	if mode == Simple {
-		style = itanium.Simple
-	}
-	name, err := d.cxx.Append(d.buf[:0], linkage, style)
-	d.buf = name[:0]
-	switch {
-	case errors.Is(err, itanium.ErrTooLarge):
-		return linkage
-	case err != nil || len(name) == 0:
-		return fromLibrary(linkage, mode)
-	}
-	return string(name)
-}
-
-// fromLibrary demangles a name with github.com/ianlancetaylor/demangle.
-func fromLibrary(linkage string, mode Mode) string {
-	if len(linkage) > maxForOthers {
-		return linkage
-	}
-	limit := bits.Len(uint(16<<10 + 256*len(linkage))) // as a power of 2, about that of package itanium
+// cplusplus demangles a C++ name.
+func cplusplus(linkage string, mode Mode) string {
+	plain := Undecorated(linkage)
+	limit := bits.Len(uint(16<<10 + 256*len(plain))) // of the result, as a power of 2
 	options := []demangle.Option{demangle.MaxLength(limit)}
 	if mode == Simple {
 		options = append(options, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
 	} else {
 		options = append(options, demangle.LLVMStyle, demangle.NoRust) // LLVM treats legacy Rust as C++
 	}
-	name, err := demangle.ToString(linkage, options...)
-	if err != nil || name == "" || len(name) >= 1<<limit {
+	name, err := demangle.ToString(plain, options...)
+	switch {
+	case err != nil, name == "", len(name) >= 1<<limit:
 		return linkage
+	case mode == Simple:
+		return withoutEmptyPacks(name)
+	case plain != linkage:
+		return asLLVM14(name) + " (" + linkage[len(plain):] + ")"
 	}
-	if strings.Contains(name, ", >") { // Replace always copies
-		name = emptyPacks.Replace(name)
-	}
-	return name
+	return asLLVM14(name)
 }
 
-// emptyPacks removes the comma that the library prints before an empty argument pack:
+// asLLVM14 spells a full name as LLVM does up to version 14: A<B<int> >, operator<<<int>.
+func asLLVM14(name string) string {
+	name = operatorWithArguments.Replace(withoutEmptyPacks(name))
+	if !strings.Contains(name, ">>") {
+		return name
+	}
+	var b strings.Builder
+	for i := range len(name) {
+		if closesTwo(name[:i+1]) {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+var operatorWithArguments = strings.NewReplacer("operator<< <", "operator<<<", "operator< <", "operator<<")
+
+// closesTwo reports whether the last two bytes of the beginning of a name close two lists of template arguments.
+// They can also be an operator.
+func closesTwo(s string) bool {
+	before, ok := strings.CutSuffix(s, ">>")
+	return ok && !strings.HasSuffix(before, "operator") && !strings.HasSuffix(before, " ")
+}
+
+// withoutEmptyPacks removes the comma that the library prints before an empty argument pack:
 // _Tuple_impl<0ul, long const&, >.
+func withoutEmptyPacks(name string) string {
+	if !strings.Contains(name, ", >") {
+		return name // Replace always copies
+	}
+	return emptyPacks.Replace(name)
+}
+
 var emptyPacks = strings.NewReplacer(">, >", "> >", ", >", ">")
 
 // rust demangles a name of Rust's v0 mangling.
 func rust(linkage string, mode Mode) string {
-	if len(linkage) > maxForOthers {
-		return linkage
-	}
 	mangled, suffix, cloned := strings.Cut(linkage, ".")
 	name, err := rustv0.Demangle(mangled)
 	switch {

@@ -97,7 +97,7 @@ func doubled(n int) string {
 	return b.String()
 }
 
-// TestNewerManglings checks the names that package itanium leaves to the library.
+// TestNewerManglings checks names of old compilers, and manglings newer than LLVM 14.
 func TestNewerManglings(t *testing.T) {
 	data, err := os.ReadFile("testdata/newer.txt")
 	require.NoError(t, err)

@@ -1,13 +1,11 @@
 // Package names turns linkage names of C++ and Rust into names for display.
 //
-// A [Demangler] demangles one name at a time. A [Table] demangles many names on its own goroutines,
-// each name once. Both use these demanglers:
+// [Demangle] demangles one name. A [Table] demangles many names on its own goroutines, each name once. Both use:
 //
-//   - package itanium for C++;
-//   - package rustv0 for Rust's v0 mangling (_R…). github.com/ianlancetaylor/demangle prints 1 in 80 of
-//     those names wrongly, see TestLibraryDefects in package rustv0;
-//   - github.com/ianlancetaylor/demangle for Rust's legacy mangling in simple names, and for the C++
-//     names that package itanium rejects: names of old compilers, and manglings newer than LLVM 14.
+//   - github.com/ianlancetaylor/demangle for C++ and for Rust's legacy mangling in simple names;
+//   - package rustv0 for Rust's v0 mangling (_R…). The library rejects 1 in 100 of those names or prints them
+//     wrongly, among them closures within closures: see TestLibraryDefects in package rustv0.
 //
-// A name has one full form, which is that of llvm-symbolizer: every command prints the same.
+// A name has one full form, which is that of llvm-symbolizer 14: every command prints the same. What differs is in
+// docs/conformance.md.
 package names

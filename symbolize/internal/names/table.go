@@ -38,10 +38,9 @@ func NewTable(mode Mode, workers int) *Table {
 
 // work demangles names until there are no more.
 func (t *Table) work() {
-	var d Demangler
 	for batch := range t.batches {
 		for _, e := range batch {
-			e.Name = d.Name(e.Linkage, t.mode)
+			e.Name = Demangle(e.Linkage, t.mode)
 		}
 	}
 }
