@@ -3,6 +3,7 @@
 package attach
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -86,12 +87,13 @@ func attachChild(t *testing.T, pid, step int) (steps []string, killed bool) {
 	r := settings(t.TempDir(), 16384, 0)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("ATTACH_PID=%d", pid), fmt.Sprintf("ATTACH_STEP=%d", step),
 		"ATTACH_SETTINGS="+r.settings, "ATTACH_DIR="+r.dir)
-	cmd.Stderr = os.Stderr
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err == nil {
 		return strings.Split(strings.TrimSpace(string(out)), "\n"), false
 	}
-	require.Contains(t, err.Error(), "killed")
+	require.Contains(t, err.Error(), "killed", "at step %d: %s", step, &stderr)
 	return nil, true
 }
 
