@@ -334,7 +334,6 @@ func TestRecordOnAReadOnlySystem(t *testing.T) {
 // --or-fail prevents it.
 func TestRecordRunsTheProgramAnyway(t *testing.T) {
 	t.Parallel()
-	const program = ` -- sh -c "echo ran; exit 3"`
 	for name, c := range map[string]struct{ setup, reason string }{
 		"a directory that cannot be made": {"", "/proc/x"},
 		"no descriptors":                  {"ulimit -n 8;", "too many open files: raise the limit of open files (ulimit -n)"},
@@ -343,26 +342,31 @@ func TestRecordRunsTheProgramAnyway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "out")
-			if c.setup == "" {
-				dir = "/proc/x/out"
-			}
-			for _, flag := range []string{"", " --or-fail"} {
-				var stdout, stderr bytes.Buffer
-				cmd := exec.Command("bash", "-c", c.setup+" exec heaplapse record -q"+flag+" -o "+dir+program)
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
-				status := exitStatus(cmd.Run())
-				assert.Contains(t, stderr.String(), c.reason)
-				if flag == "" {
-					assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
-					assert.Equal(t, 3, status)
-					assert.Equal(t, "ran\n", stdout.String())
-				} else {
-					assert.Equal(t, 125, status)
-					assert.Empty(t, stdout.String())
-				}
-			}
+			eachEngine(t, func(t *testing.T, engine string) { testRunsAnyway(t, engine, c.setup, c.reason) })
 		})
+	}
+}
+
+func testRunsAnyway(t *testing.T, engine, setup, reason string) {
+	dir := filepath.Join(t.TempDir(), "out")
+	if setup == "" {
+		dir = "/proc/x/out"
+	}
+	for _, flag := range []string{"", " --or-fail"} {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command("bash", "-c", setup+" exec heaplapse record -q"+flag+" --engine "+engine+" -o "+dir+
+			` -- sh -c "echo ran; exit 3"`)
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		status := exitStatus(cmd.Run())
+		assert.Contains(t, stderr.String(), reason)
+		if flag == "" {
+			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+			assert.Equal(t, 3, status)
+			assert.Equal(t, "ran\n", stdout.String())
+		} else {
+			assert.Equal(t, 125, status)
+			assert.Empty(t, stdout.String())
+		}
 	}
 }
 

@@ -170,14 +170,14 @@ func (p *Plan) findLibrary(e external) (Library, error) {
 	want := p.Target.ABI()
 	path, reason := s.FindLibrary(program.System{}, want, p.Env)
 	if path == "" {
-		if reason != "" {
-			reason = " (" + reason + ")"
-		}
 		remedy := "use " + p.Flags.Of(option.Library) + " FILE"
 		if want.Libc != "musl" || (program.System{}).Release().ID == "alpine" {
 			remedy = s.Install(program.System{}, p.Env) + ", or " + remedy
 		}
-		return Library{}, fmt.Errorf("%s not found%s: %s", s.Names[0], reason, remedy)
+		if reason == nil {
+			return Library{}, fmt.Errorf("%s not found: %s", s.Names[0], remedy)
+		}
+		return Library{}, fmt.Errorf("%s not found (%w): %s", s.Names[0], reason, remedy)
 	}
 	return Library{path, e.version(path)}, nil
 }

@@ -20,27 +20,37 @@ with() {
 say "two builds are identical"
 scripts/dist/dist.sh "$out/a" 0.1.0 >/dev/null
 git clone --quiet . "$out/clone" # another directory, other times of files
+mkdir "$out/b"
+touch "$out/b/heaplapse-0.0.9-image.tar" # of an earlier build
 "$out/clone/scripts/dist/dist.sh" "$out/b" 0.1.0 >/dev/null
 diff -r "$out/a" "$out/b"
+lines=$PWD/testdata/lines
 cd "$out/a"
-sha256sum -c --quiet SHA256SUMS
+sha256sum -c --quiet --strict SHA256SUMS
+apt-get -qq update
+install skopeo jq rpm
+
+say "the archives have the program, and the lists its modules"
 for name in linux-amd64 linux-arm64 darwin-arm64; do
-	with "^heaplapse-0.1.0-$name/bin/heaplapse$" tar -tzf "heaplapse-0.1.0-$name.tar.gz"
+	tar -C "$out" -xzf "heaplapse-0.1.0-$name.tar.gz"
+	program=$out/heaplapse-0.1.0-$name/bin/heaplapse
 	with '"bomFormat": "CycloneDX"' cat "heaplapse-0.1.0-$name.cdx.json"
-	with '"name": "github.com/spf13/cobra"' cat "heaplapse-0.1.0-$name.cdx.json"
+	jq -r '.components[] | .name + " " + .version' "heaplapse-0.1.0-$name.cdx.json" | grep -v '^std ' | sort >"$out/listed"
+	go version -m "$program" | awk '$1 == "dep" {print $2, $3}' | sort | diff - "$out/listed"
+	while read -r module; do with "^$module$" cat "$out/heaplapse-0.1.0-$name/LICENSES.txt"; done <"$out/listed"
 done
+program=$out/heaplapse-0.1.0-linux-$arch/bin/heaplapse
+with '^heaplapse 0.1.0 linux/' "$program" --version
+with '^LEAK: handle app.py:9 ' "$program" growth -q "$lines"
 
 say "the image can be read, and the provenance is about all files"
-apt-get -qq update
-install skopeo jq
-for arch in amd64 arm64; do
-	skopeo copy --quiet --override-arch $arch --insecure-policy oci-archive:heaplapse-0.1.0-image.tar "dir:$out/image-$arch"
-	with '"65532:65532"' jq . "$out/image-$arch/$(jq -r '.config.digest | ltrimstr("sha256:")' "$out/image-$arch/manifest.json")"
+for image in amd64 arm64; do
+	skopeo copy --quiet --override-arch $image --insecure-policy oci-archive:heaplapse-0.1.0-image.tar "dir:$out/image-$image"
+	with '"65532:65532"' jq . "$out/image-$image/$(jq -r '.config.digest | ltrimstr("sha256:")' "$out/image-$image/manifest.json")"
 done
 jq -r '.subject[] | .digest.sha256 + "  " + .name' provenance.intoto.json | diff - SHA256SUMS
 
 say "the .rpm and .apk packages have the files of the .deb"
-install rpm
 for package in heaplapse-0.1.0-1.x86_64.rpm heaplapse-0.1.0-1.aarch64.rpm; do
 	rpm -qpl "$package" 2>/dev/null | grep -v '/$' | sort >"$package.files"
 done

@@ -12,6 +12,8 @@ builder=$source/blob/main/scripts/dist/release.sh # a person's machine
 if [ -n "${GITHUB_WORKFLOW_REF:-}" ]; then
 	builder=$GITHUB_SERVER_URL/$GITHUB_WORKFLOW_REF
 fi
+commit=${COMMIT%, modified} annotations=
+[ "$commit" = "$COMMIT" ] || annotations=', "annotations": {"modified": true}'
 subjects=$(awk '{printf "%s\n  {\"name\": \"%s\", \"digest\": {\"sha256\": \"%s\"}}", separator, $2, $1; separator = ","}' "$sums")
 cat <<END
 {"_type": "https://in-toto.io/Statement/v1",
@@ -23,7 +25,7 @@ cat <<END
    "externalParameters": {"version": "$VERSION"},
    "internalParameters": {"SOURCE_DATE_EPOCH": "$SOURCE_DATE_EPOCH"},
    "resolvedDependencies": [
-    {"uri": "git+$source", "digest": {"gitCommit": "$COMMIT"}},
+    {"uri": "git+$source", "digest": {"gitCommit": "$commit"}$annotations},
     {"uri": "https://go.dev/dl", "annotations": {"version": "$(go env GOVERSION)"}}]},
   "runDetails": {"builder": {"id": "$builder"}}}}
 END

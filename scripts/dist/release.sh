@@ -6,8 +6,8 @@
 # Usage: release.sh VERSION [--publish]      VERSION is like v0.2.0
 #
 # --publish needs gh and a token with the right to write contents (and packages, for the image):
-# GH_TOKEN, or that of `gh auth login`. skopeo pushes the image; without it, the image is only a file of
-# the release.
+# GH_TOKEN, or that of `gh auth login`. It also needs skopeo, which pushes the image. If publishing
+# fails, the same command does the rest.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 say() { printf 'release.sh: %s\n' "$*" >&2; }
@@ -21,16 +21,21 @@ out=$PWD/out/release
 image=ghcr.io/heaplapse/heaplapse
 
 # --- what would make a wrong release ---
-git diff --quiet HEAD || fail "there are changes that are not committed"
+[ -z "$(git status --porcelain)" ] || fail "there are files or changes that are not committed (git status): commit or remove them"
 tagged=$(git rev-parse --quiet --verify "refs/tags/$tag^{commit}" || true)
 [ "${tagged:-$commit}" = "$commit" ] || fail "the tag $tag is another commit: $tagged"
 if [ -n "$publish" ]; then
 	command -v gh >/dev/null || fail "gh is missing: https://cli.github.com"
 	gh auth status >/dev/null 2>&1 || fail "gh has no token: set GH_TOKEN, or run gh auth login"
+	command -v skopeo >/dev/null || fail "skopeo is missing, which pushes the image: apt-get install skopeo"
 fi
 rm -rf "$out"
 mkdir -p "$out"
-scripts/dist/notes.sh "$tag" >"$out.notes.md"
+if ! scripts/dist/notes.sh "$tag" >"$out.notes.md"; then
+	[ -z "$publish$tagged" ] || exit 1
+	say "the notes of this dry run are the section [Unreleased]; --publish needs [$version]"
+	scripts/dist/notes.sh Unreleased >"$out.notes.md"
+fi
 
 # --- build, and check what was built ---
 scripts/dist/dist.sh "$out" "$version" >/dev/null
@@ -49,19 +54,16 @@ if [ -z "$publish" ]; then
 	exit
 fi
 
-# --- publish ---
-if gh release view "$tag" >/dev/null 2>&1; then
+# --- publish: the release comes last, because a release that exists is not made again ---
+if draft=$(gh release view "$tag" --json isDraft --jq .isDraft 2>/dev/null); then
+	[ "$draft" = false ] || fail "an unfinished draft of $tag is there: gh release delete $tag, and run this again"
 	say "the release $tag exists already: nothing was published"
-	exit
-fi
-options=(--title "$tag" --notes-file "$out.notes.md" --target "$commit")
-[[ $tag != *-* ]] || options+=(--prerelease)
-gh release create "$tag" "${options[@]}" "$out"/*
-if ! command -v skopeo >/dev/null; then
-	say "skopeo is missing: the image was not pushed. It is a file of the release"
 	exit
 fi
 auth=$(mktemp)
 trap 'rm -f "$auth"' EXIT
 gh auth token | skopeo login --authfile "$auth" --username "${GITHUB_ACTOR:-token}" --password-stdin ghcr.io
 skopeo copy --all --authfile "$auth" "oci-archive:$out/heaplapse-$version-image.tar" "docker://$image:$version"
+options=(--title "$tag" --notes-file "$out.notes.md" --target "$commit")
+[[ $tag != *-* ]] || options+=(--prerelease)
+gh release create "$tag" "${options[@]}" "$out"/*

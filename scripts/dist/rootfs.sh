@@ -8,14 +8,22 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=${1:?usage: rootfs.sh DIR [PROGRAM]}
 user=65532 # nonroot, as in distroless images
+# Mozilla's certificates as Debian packs them. /etc/ssl/certs would also have those that this machine
+# was told to trust, for example of a proxy.
+certificates=/usr/share/ca-certificates/mozilla
+compgen -G "$certificates/*.crt" >/dev/null || {
+	echo "rootfs.sh: $certificates is missing: install the package ca-certificates of Debian or Ubuntu" >&2
+	exit 1
+}
 umask 022
+export LC_ALL=C
 mkdir -p "$root"/{bin,data,cache,home,tmp,etc/ssl/certs}
 if [ -n "${2-}" ]; then
 	cp "$2" "$root/bin/heaplapse"
 else
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$root/bin/heaplapse" ./cmd/heaplapse
 fi
-cp "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" "$root/etc/ssl/certs/ca-certificates.crt"
+cat "$certificates"/*.crt >"$root/etc/ssl/certs/ca-certificates.crt"
 printf 'nonroot:x:%s:%s::/home:/\n' $user $user >"$root/etc/passwd"
 printf 'nonroot:x:%s:\n' $user >"$root/etc/group"
 chmod 1777 "$root/tmp"

@@ -45,6 +45,26 @@ static void before_sandbox(void) {
     for (int i = 0; i < TRIES && state() != HL_HELPER_STOPPED; i++) hl_sleep(PAUSE);
 }
 
+// --- the end of rights ---
+
+enum { REAL, EFFECTIVE, SAVED, IDS };
+static uint32_t users[IDS], groups[IDS]; // of this thread, when it has looked last
+
+// look_at_rights ends the writer if the rights of the process have changed. The C library changes
+// those of all threads that it knows: of this one, and not of the writer. Nearly always the writer
+// has ended before (process/single.c), but not if the program had the address of setuid from dlsym.
+// The next writer has the new rights: it is created by a thread that has them by then.
+static void look_at_rights(void) {
+    enum { PAUSE = 100000000 };
+    uint32_t u[IDS] = {0}, g[IDS] = {0};
+    hl_syscall3(HL_SYS_getresuid, &u[REAL], &u[EFFECTIVE], &u[SAVED]);
+    hl_syscall3(HL_SYS_getresgid, &g[REAL], &g[EFFECTIVE], &g[SAVED]);
+    bool same = memcmp(u, users, sizeof u) == 0 && memcmp(g, groups, sizeof g) == 0;
+    memcpy(users, u, sizeof u);
+    memcpy(groups, g, sizeof g);
+    if (!same) hl_writer_stop(PAUSE);
+}
+
 // --- the life of the helper ---
 
 static struct hl_boot boot;
@@ -103,6 +123,7 @@ static enum ending work(void) {
         if (e != GO_ON) return e;
         if (__atomic_load_n(&sandbox, __ATOMIC_ACQUIRE)) return RESTRICTED;
         if (is_alone()) return ALONE;
+        look_at_rights();
         hl_attach_look(control);
         hl_sleep(INTERVAL);
     }
@@ -130,6 +151,7 @@ static enum hl_state record(void) {
     }
     hl_before_sandbox = before_sandbox;
     bool entered = hl_enter(); // what this thread allocates is not recorded
+    look_at_rights();
     begin_timer();
     set_state(HL_HELPER_RECORDING);
     hl_attach_python(control);

@@ -22,6 +22,18 @@ void hl_hook_mmap(void);
 void hl_hook_munmap(void);
 void hl_hook_mremap(void);
 void hl_hook_dlclose(void);
+void hl_hook_chroot(void);
+void hl_hook_setuid(void);
+void hl_hook_setgid(void);
+void hl_hook_seteuid(void);
+void hl_hook_setegid(void);
+void hl_hook_setreuid(void);
+void hl_hook_setregid(void);
+void hl_hook_setresuid(void);
+void hl_hook_setresgid(void);
+void hl_hook_setgroups(void);
+void hl_hook_initgroups(void);
+void hl_hook_capset(void);
 void hl_hook_mq_notify(void);
 void hl_hook_prctl(void);
 void hl_hook_syscall(void);
@@ -35,6 +47,10 @@ static struct hl_replacement functions[] = {
     HOOK(aligned_alloc), HOOK(memalign),     HOOK(valloc),
     HOOK(pvalloc),       HOOK(mmap),         {"mmap64", NULL, (void *)hl_hook_mmap},
     HOOK(munmap),        HOOK(mremap),       HOOK(dlclose),
+    HOOK(chroot),        HOOK(setuid),       HOOK(setgid),
+    HOOK(seteuid),       HOOK(setegid),      HOOK(setreuid),
+    HOOK(setregid),      HOOK(setresuid),    HOOK(setresgid),
+    HOOK(setgroups),     HOOK(initgroups),   HOOK(capset),
     HOOK(mq_notify),     HOOK(prctl),        HOOK(syscall),
 };
 static const struct hl_replacement *operators;

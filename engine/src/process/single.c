@@ -107,6 +107,20 @@ HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long
     __attribute__((musttail)) return next(number, a, b, c, d, e, f);
 }
 
+// For attach. It does not replace unshare and setns: they need a process without its helper. The C
+// library gives new rights to the helper, but not to the writer.
+HL_HOOK(chroot);
+HL_HOOK(setuid);
+HL_HOOK(setgid);
+HL_HOOK(seteuid);
+HL_HOOK(setegid);
+HL_HOOK(setreuid);
+HL_HOOK(setregid);
+HL_HOOK(setresuid);
+HL_HOOK(setresgid);
+HL_HOOK(setgroups);
+HL_HOOK(initgroups);
+HL_HOOK(capset);
 HL_HOOK(mq_notify);
 HL_HOOK(prctl);
 HL_HOOK(syscall);

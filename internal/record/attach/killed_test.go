@@ -3,6 +3,7 @@
 package attach
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -80,18 +81,19 @@ func dropCapability() {
 }
 
 // attachChild runs attachAndDie in a process of its own, and returns the names of its steps.
-func attachChild(t *testing.T, pid, step int) (steps []string, killed bool) {
+func attachChild(t *testing.T, p *process, step int) (steps []string, killed bool) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	r := settings(t.TempDir(), 16384, 0)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("ATTACH_PID=%d", pid), fmt.Sprintf("ATTACH_STEP=%d", step),
+	cmd.Env = append(os.Environ(), fmt.Sprintf("ATTACH_PID=%d", p.Process.Pid), fmt.Sprintf("ATTACH_STEP=%d", step),
 		"ATTACH_SETTINGS="+r.settings, "ATTACH_DIR="+r.dir)
-	cmd.Stderr = os.Stderr
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err == nil {
 		return strings.Split(strings.TrimSpace(string(out)), "\n"), false
 	}
-	require.Contains(t, err.Error(), "killed")
+	require.Contains(t, err.Error(), "killed", "at step %d: %sThe process wrote: %s", step, &stderr, readFile(t, p.stderr))
 	return nil, true
 }
 
@@ -107,9 +109,10 @@ func kills() int {
 // must be right, and attaching again must work.
 func TestKilledAtEveryStep(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T) *process{
-		"threads": func(t *testing.T) *process { return run(t, compile(t, "busy.c"), "2", "leak") },
-		"waits":   func(t *testing.T) *process { return run(t, compile(t, "waits.c")) },
-		"epoll":   func(t *testing.T) *process { return run(t, compile(t, "waits.c"), "epoll") },
+		"threads":            func(t *testing.T) *process { return run(t, compile(t, "busy.c"), "2", "leak") },
+		"waits":              func(t *testing.T) *process { return run(t, compile(t, "waits.c")) },
+		"epoll":              func(t *testing.T) *process { return run(t, compile(t, "waits.c"), "epoll") },
+		"epoll, main thread": func(t *testing.T) *process { return run(t, compile(t, "waits.c"), "main") },
 		"churn": func(t *testing.T) *process {
 			return run(t, compile(t, "churn.c"), compile(t, "plugin.c", "-shared", "-fPIC"))
 		},
@@ -118,9 +121,9 @@ func TestKilledAtEveryStep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := start(t)
-			steps, killed := attachChild(t, first.Process.Pid, -1)
+			steps, killed := attachChild(t, first, -1)
 			require.False(t, killed)
-			again, killed := attachChild(t, first.Process.Pid, -1) // it loads no engine
+			again, killed := attachChild(t, first, -1) // it loads no engine
 			require.False(t, killed)
 			assert.NotContains(t, again, "give engine")
 			assert.Contains(t, first.end(t), "done\n")
@@ -128,7 +131,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			for range kills() {
 				p := start(t)
 				for step := range len(steps) {
-					if _, killed := attachChild(t, p.Process.Pid, step); killed {
+					if _, killed := attachChild(t, p, step); killed {
 						total++
 					}
 				}

@@ -44,7 +44,7 @@ func (s System) At(path string) string {
 // those of the known distributions, the loader's cache and the Nix store. For root, a library that
 // another user can replace is not usable. If there is none, FindLibrary returns "" and, if an
 // unusable library was found, the reason why it is unusable.
-func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, reason string) {
+func (s *Search) FindLibrary(sys System, want ABI, env []string) (path string, reason error) {
 	for _, candidate := range s.candidates(sys, want.Machine, env) {
 		err := s.Usable(sys.At(candidate), want)
 		if err == nil && os.Geteuid() == 0 {
@@ -52,9 +52,9 @@ func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, reason s
 		}
 		switch {
 		case err == nil:
-			return candidate, ""
-		case reason == "" && !errors.Is(err, os.ErrNotExist):
-			reason = err.Error()
+			return candidate, nil
+		case reason == nil && !errors.Is(err, os.ErrNotExist):
+			reason = err
 		}
 	}
 	return "", reason

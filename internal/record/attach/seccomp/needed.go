@@ -62,6 +62,8 @@ var needs = []need{
 	{number: unix.SYS_GETTID, name: "gettid"},
 	{number: unix.SYS_GETPID, name: "getpid"},
 	{number: unix.SYS_GETPPID, name: "getppid", optional: true},
+	{number: unix.SYS_GETRESUID, name: "getresuid", optional: true},
+	{number: unix.SYS_GETRESGID, name: "getresgid", optional: true},
 	{number: unix.SYS_EXIT, name: "exit"},
 }
 

@@ -25,6 +25,7 @@ type Thread struct {
 	mask     uint64 // the signal mask
 	stopped  time.Time
 	borrowed bool              // it has run other code than its own, and must be restored
+	rewound  bool              // its registers are not Regs, but make its system call again
 	guard    uint64            // address of the frame on its own stack, or 0
 	onStep   func(name string) // for tests
 }
@@ -48,6 +49,9 @@ func Stop(memory target.Memory, id int, o Options) (*Thread, error) {
 	if err == nil {
 		t.stopped = time.Now()
 		err = unix.PtraceGetRegs(id, &t.Regs)
+	}
+	if err == nil {
+		err = t.rewind()
 	}
 	if err != nil {
 		t.abandon()
@@ -139,11 +143,24 @@ func (t *Thread) wasInterrupted() bool {
 	return int64(t.Regs.Rax) == -int64(unix.EINTR) && interrupted[t.Call()]
 }
 
+// mustRepeat reports whether the thread must make its system call again: only the stop has interrupted
+// it.
+func (t *Thread) mustRepeat() bool { return t.wasInterrupted() && !target.SignalPending(t.ID) }
+
+// rewind lets the thread make its system call again if the tracer dies while the thread is stopped.
+func (t *Thread) rewind() error {
+	if !t.mustRepeat() {
+		return nil
+	}
+	regs := again(t.Regs)
+	t.rewound = true
+	return os.NewSyscallError("ptrace", unix.PtraceSetRegs(t.ID, &regs))
+}
+
 // Release gives the thread back as it was, and returns for how long it was stopped.
 func (t *Thread) Release() (time.Duration, error) {
 	regs := t.Regs
-	repeat := t.wasInterrupted() && !target.SignalPending(t.ID)
-	if repeat {
+	if t.mustRepeat() {
 		regs = again(regs)
 	}
 	if t.borrowed {
@@ -152,7 +169,7 @@ func (t *Thread) Release() (time.Duration, error) {
 			return time.Since(t.stopped), os.NewSyscallError("ptrace", err)
 		}
 	}
-	if repeat || t.borrowed {
+	if t.rewound || t.borrowed {
 		t.step("restore registers")
 		if err := unix.PtraceSetRegs(t.ID, &regs); err != nil && !errors.Is(err, unix.ESRCH) {
 			t.abandon()
