@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -71,6 +72,24 @@ func (p *Pipeline) collectProcess(
 		return err
 	}
 	p.tellSymbols(symbols)
+	return p.tellNameless(s, symbols)
+}
+
+// tellNameless reports the functions that have no names in the largest snapshot.
+func (p *Pipeline) tellNameless(s *series.Series, symbols *symbolize.Symbols) error {
+	largest := 0
+	for i := range s.Heads {
+		if s.Heads[i].Heap().InuseBytes > s.Heads[largest].Heap().InuseBytes {
+			largest = i
+		}
+	}
+	unnamed, err := unnamedIn(s, symbols, largest)
+	if err != nil {
+		return err
+	}
+	if sentence := unnamed.Sentence(p.Flags); sentence != "" {
+		p.Tell(Notice{Kind: UnnamedFunctions, Subject: s.Process.Name(), Text: "no names in the bundle: " + sentence})
+	}
 	return nil
 }
 
