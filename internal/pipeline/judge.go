@@ -14,7 +14,6 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Judgement is how a series is judged.
@@ -344,13 +343,8 @@ func (p *Pipeline) Unnamed(ctx context.Context, in *Input, o *Source) (*siteview
 	if err := p.Resolve(ctx, in, o.Symbols); err != nil {
 		return nil, err
 	}
-	return unnamedIn(in.Series, in.Symbols, len(in.Heads)-1)
-}
-
-// unnamedIn returns how much memory of a snapshot was allocated by functions without names.
-func unnamedIn(s *series.Series, symbols *symbolize.Symbols, index int) (*siteview.Unnamed, error) {
-	unnamed := siteview.NewUnnamed(symbols, nil)
-	snap, err := s.Read(index)
+	unnamed := siteview.NewUnnamed(in.Symbols, nil)
+	snap, err := in.Read(len(in.Heads) - 1)
 	if err != nil {
 		return nil, err
 	}
