@@ -113,7 +113,8 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 		case s := <-signals:
 			r.forward(s)
 		case <-timeout:
-			r.plan.tell("%s %s is over: sending SIGTERM to the program", r.plan.Flags.Of(option.Duration), r.plan.Duration)
+			r.plan.tell("%s %s is over: the program is ended with SIGTERM; unless it handles that, the exit status is 143",
+				r.plan.Flags.Of(option.Duration), r.plan.Duration)
 			r.forward(unix.SIGTERM)
 		case <-canceled:
 			canceled = nil

@@ -25,6 +25,9 @@ type NotRecorded struct {
 	// Stalled is set if the file system of the directory does not answer. A thread of this process waits
 	// for it, and so would Exec: only [RunUnrecorded] runs the program.
 	Stalled bool
+	// Taken is set if the directory holds a recording. [RunUnrecorded] runs the program, so that the user is told
+	// again when it has ended.
+	Taken bool
 }
 
 func (e *NotRecorded) Error() string { return e.Err.Error() }
@@ -45,10 +48,10 @@ func CanRun(err error) bool {
 	return errors.As(err, &e)
 }
 
-// CanExec reports whether [Exec] can run the program although err keeps it from being recorded.
+// CanExec reports whether [Exec] is to run the program although err keeps it from being recorded.
 func CanExec(err error) bool {
 	var e *NotRecorded
-	return errors.As(err, &e) && !e.Stalled
+	return errors.As(err, &e) && !e.Stalled && !e.Taken
 }
 
 // Exec replaces this process by the program of the options, which runs as if it had been started
