@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -91,12 +90,13 @@ func RunUnrecorded(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	p := &Plan{Options: o, Target: target}
-	signals := catchSignals()
-	defer signal.Stop(signals)
+	signals, stop := catchSignals()
+	defer stop()
 	child, err := p.start()
 	if err != nil {
 		return Outcome{}, err
 	}
+	catchIgnored(signals)
 	r := runner{plan: p, child: child}
 	end, err := r.wait(ctx, signals)
 	if err != nil {
