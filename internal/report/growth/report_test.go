@@ -67,8 +67,8 @@ func TestNoAdviceToDoWhatWasDone(t *testing.T) {
 
 // TestOneResizeIsNoGrowingContainer: a table that became larger once may have its final size.
 func TestOneResizeIsNoGrowingContainer(t *testing.T) {
-	reserve := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::reserve"}
-	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{reserve}}, 1)
+	push := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::push_back"}
+	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{push}}, 1)
 	for _, c := range []struct {
 		sizes  []int64
 		advice string
