@@ -113,6 +113,35 @@ func TestDebugFileOfAnotherBuild(t *testing.T) {
 	require.Zero(t, lines())
 }
 
+// TestDebugFileInDirItself checks that a debug file is found in a directory without the layout of /usr/lib/debug, if it
+// has the build ID of the program or, without one, the checksum in .gnu_debuglink.
+func TestDebugFileInDirItself(t *testing.T) {
+	for _, id := range []string{"-Wl,--build-id=0xaa11", "-Wl,--build-id=none"} {
+		for _, name := range []string{"any.debug", "program", "program.debug"} {
+			t.Run(id+" "+name, func(t *testing.T) {
+				whole, dir := relinked(t, id), t.TempDir()
+				stripped, debug := filepath.Join(t.TempDir(), "program"), filepath.Join(dir, name)
+				separate(t, whole, stripped, debug)
+				lines := func(dirs ...string) (n int) {
+					got, err := ELF(t.Context(), stripped, textAddresses(t, whole)[:2000], Options{DebugDirs: dirs})
+					require.NoError(t, err)
+					for _, l := range got {
+						if l.Named() && l.Frames[0].Line > 0 {
+							n++
+						}
+					}
+					return n
+				}
+				require.NotZero(t, lines(dir))
+				require.Zero(t, lines(t.TempDir()))
+				require.NotZero(t, lines(filepath.Dir(stripped), dir), "the stripped program is no debug file")
+				run(t, "", "objcopy", "--only-keep-debug", relinked(t, "-Wl,--build-id=0xbb22"), debug)
+				require.Zero(t, lines(dir), "another build")
+			})
+		}
+	}
+}
+
 // TestFileByBuildID checks that a missing file is found by its recorded build ID: either the whole
 // file, or a debug file. The segments of debug files have no file offsets if objcopy made the file,
 // and the original ones if eu-strip did.

@@ -96,6 +96,8 @@ func (s *slimFiles) Fetch(_ context.Context, buildID, kind string) *elffile.File
 	return nil
 }
 
+func (s *slimFiles) InDir(string, string) *elffile.File { return nil }
+
 func (s *slimFiles) OpenMap(path string, _ []int) (io.ReadCloser, error) {
 	local, err := s.find(path)
 	if err != nil {

@@ -91,6 +91,9 @@ func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out st
 	s := contents.Stats()
 	a.Say("%s, and the parts of %s that names come from: %s of %s; the archive has %s", units.Count(s.Snapshots, "snapshot"),
 		units.Count(s.Files, "file"), units.Bytes(s.Kept), units.Bytes(s.Original), units.Bytes(size))
+	if s.Removed > 0 {
+		a.Say("%s removed by the recorder meanwhile", units.Count(s.Removed, "snapshot"))
+	}
 	return nil
 }
 

@@ -59,8 +59,9 @@ workers; --follow-children also records other programs that it starts.
 If the recording cannot start, because the disk is full or a library cannot be loaded, CMD runs
 without it, as if record were not there, and one line says why. --or-fail does not run it then.
 
-Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
-itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
+Exit status: that of CMD; if a signal ended CMD, the same signal ends record: a shell shows 143
+after --duration, unless CMD handles SIGTERM. 125: record itself failed; 126: CMD cannot be run;
+127: CMD was not found.`,
 		Args: ownStatus(help.Some("no command given: heaplapse record -- CMD ARG…")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Command = args
@@ -199,8 +200,8 @@ func (a *app) endAs(outcome record.Outcome) {
 }
 
 // runUnrecorded becomes the program, if it can run although err keeps it from being recorded. Else it
-// returns err. With --duration, it runs the program and ends it in time. It also runs it if a thread
-// waits for a file system.
+// returns err. It runs the program and stays if it has more to do: it ends the program after --duration,
+// says again that the directory holds another recording, or a thread waits for a file system.
 func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Options, err error) error {
 	if f.orFail || f.dryRun || !record.CanRun(err) {
 		return err
@@ -214,10 +215,13 @@ func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Option
 	outcome, err := record.RunUnrecorded(ctx, o)
 	a.signals.Start()
 	if record.CanExec(err) {
-		a.Complain(fmt.Errorf("--duration does not end the program: %w", err))
+		if o.Duration != 0 {
+			a.Complain(fmt.Errorf("--duration does not end the program: %w", err))
+		}
 		return record.Exec(o)
 	}
 	if err == nil {
+		a.Complain(fmt.Errorf("the program ran without a recording: %s", reason))
 		a.endAs(outcome)
 	}
 	return err

@@ -109,6 +109,30 @@ func resultOf(t *testing.T, dir string, cmd *exec.Cmd) result {
 	return r
 }
 
+// TestRecordInTheBackground: a shell without job control starts jobs in the background with SIGINT ignored. The program
+// inherits that, and gets the SIGINT that is sent to record once it has a handler.
+func TestRecordInTheBackground(t *testing.T) {
+	t.Parallel()
+	const job = `
+import signal, sys, time
+print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN, flush=True)
+signal.signal(signal.SIGINT, lambda *_: sys.exit(7))
+open("ready", "w")
+time.sleep(60)`
+	const script = `"$@" & until test -e ready; do sleep 0.05; done; kill -INT $!; wait $!; echo $?`
+	run := func(prefix ...string) string {
+		cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, append(prefix, python(t), "-c", job)...)...)
+		cmd.Dir = t.TempDir()
+		out, err := cmd.Output()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	require.Equal(t, "True\n7\n", run())
+	eachEngine(t, func(t *testing.T, engine string) {
+		assert.Equal(t, "True\n7\n", run("heaplapse", "record", "-q", "--engine", engine, "-o", filepath.Join(t.TempDir(), "out"), "--"))
+	})
+}
+
 // TestRecordOnATerminal compares a recorded program with a bare one. The program has the terminal.
 // A new size, ^Z with fg, and ^C reach it once, and so does SIGINT that record gets.
 func TestRecordOnATerminal(t *testing.T) {

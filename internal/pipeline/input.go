@@ -51,7 +51,7 @@ type Source struct {
 	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB, and with
 	// the number of bytes before many are allocated.
 	Check func(more int64) error
-	// Symbols has no effect on a bundle, except for Demangle.
+	// Symbols complements a bundle, which has no cache.
 	Symbols symbolize.Options
 	// Focus and Ignore, if not nil, select stacks.
 	Focus, Ignore *regexp.Regexp
@@ -185,12 +185,7 @@ func (p *Pipeline) progress(what string) (update func(done, all int), end func()
 // Resolve names the addresses of a series.
 func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) error {
 	if b := in.recording.bundle; b != nil {
-		if o.Binary != "" || o.Sysroot != "" || o.DebugDirs != nil || o.PerfMaps != nil || o.Debuginfod != nil {
-			p.Tell(Notice{Kind: PlacesIgnored})
-		}
-		demangle := o.Demangle
-		o = b.Options(in.Process)
-		o.Demangle = demangle
+		o = b.OptionsWith(in.Process, o)
 	}
 	symbols, err := symbolize.Resolve(ctx, in.Series, o)
 	if err != nil {

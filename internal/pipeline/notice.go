@@ -50,7 +50,7 @@ const (
 	UnusableModule                       // a program or library cannot be read
 	SuspectModule                        // a program or library is probably another build
 	MissingModules                       // programs and libraries were not found
-	PlacesIgnored                        // a bundle contains the files, the places of others have no effect
+	UnnamedFunctions                     // functions with a part of the memory have no names
 	SkippedBaseline                      // a baseline cannot be read, and is left out
 	ExpiredSuppression                   // a suppression no longer applies
 	NoEvidence                           // a file has no report of leaks

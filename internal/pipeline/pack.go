@@ -9,8 +9,11 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -61,7 +64,8 @@ func (p *Pipeline) collectProcess(
 	o *Source,
 ) error {
 	open := func(so series.Options) (*series.Series, error) { return r.Open(process, so) }
-	s, err := p.reading(o, nil, open)
+	var largest largestSnapshot
+	s, err := p.reading(o, largest.visit, open)
 	if err != nil {
 		return err
 	}
@@ -71,7 +75,37 @@ func (p *Pipeline) collectProcess(
 		return err
 	}
 	p.tellSymbols(symbols)
+	p.tellNameless(s, symbols, largest)
 	return nil
+}
+
+// largestSnapshot is the bytes in use on each stack of the largest snapshot. It is noted while snapshots are read: a
+// recorder that runs may remove them later.
+type largestSnapshot struct {
+	total int64
+	inUse map[heapfile.StackID]int64
+}
+
+func (l *largestSnapshot) visit(s *series.Snapshot) error {
+	if s.Heap().InuseBytes <= l.total {
+		return nil
+	}
+	l.total, l.inUse = s.Heap().InuseBytes, make(map[heapfile.StackID]int64, len(s.Samples))
+	for _, row := range s.Samples {
+		l.inUse[row.Stack] += s.Estimate(row).InuseBytes
+	}
+	return nil
+}
+
+// tellNameless reports the functions that have no names in the largest snapshot.
+func (p *Pipeline) tellNameless(s *series.Series, symbols *symbolize.Symbols, largest largestSnapshot) {
+	unnamed := siteview.NewUnnamed(symbols, nil)
+	for stack, bytes := range largest.inUse {
+		unnamed.Add(stack, bytes)
+	}
+	if sentence := unnamed.Done().Sentence(p.Flags); sentence != "" {
+		p.Tell(Notice{Kind: UnnamedFunctions, Subject: s.Process.Name(), Text: "no names in the bundle: " + sentence})
+	}
 }
 
 // BundleName returns the name of the bundle of a path.

@@ -37,7 +37,7 @@ func (p *Plan) chooseName() error {
 		return notRecorded(err)
 	}
 	if outdir.HasRecording(dir) && !p.Replace {
-		return notRecorded(fmt.Errorf("%s already holds a recording: choose another directory%s", p.Dir, p.otherDirectory()))
+		return taken(fmt.Errorf("%s already holds a recording: choose another directory%s", p.Dir, p.otherDirectory()))
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
@@ -48,6 +48,11 @@ func (p *Plan) chooseName() error {
 			"%s: path contains a comma, which jemalloc does not support: choose another%s", p.Dir, p.withOutput())
 	}
 	return nil
+}
+
+// taken returns err as a [NotRecorded]: the directory holds a recording.
+func taken(err error) error {
+	return &status.Error{Status: status.Failed, Err: &NotRecorded{Err: err, Taken: true}}
 }
 
 // dir returns the absolute path of the directory.
@@ -130,7 +135,7 @@ func (p *Plan) removeOld() error {
 		return nil
 	}
 	if err := outdir.Remove(p.dir()); err != nil {
-		return notRecorded(fmt.Errorf("the recording in %s was not removed: %w", p.Dir, err))
+		return taken(fmt.Errorf("the recording in %s was not removed: %w", p.Dir, err))
 	}
 	return nil
 }

@@ -28,12 +28,13 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, notRecorded(err)
 	}
 	defer w.Close()
-	signals := catchSignals()
-	defer signal.Stop(signals)
+	signals, stop := catchSignals()
+	defer stop()
 	child, err := p.start()
 	if err != nil {
 		return Outcome{}, errors.Join(err, p.receiver.Close(), p.cleanUp(out))
 	}
+	catchIgnored(signals)
 	c := p.collector(child.Pid, out)
 	go c.Run(w)
 	r := runner{plan: p, c: c, child: child}
@@ -45,17 +46,32 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
 }
 
-// catchSignals returns the signals to forward to the program, which inherits those that are ignored.
-func catchSignals() chan os.Signal {
+// catchSignals returns the signals to forward to the program. Those that were ignored when this process started are
+// ignored until the program, which inherits that, has started: see catchIgnored.
+func catchSignals() (signals chan os.Signal, stop func()) {
 	for _, s := range sig.InheritedIgnored() {
-		signal.Ignore(s) // so that the program inherits it
+		signal.Ignore(s)
 	}
-	signals := make(chan os.Signal, 64)
-	if list := sig.Forwarded(); len(list) > 0 {
+	ignored := sig.Forwarded(signal.Ignored)
+	signals = make(chan os.Signal, 64)
+	catch(signals, sig.Forwarded(func(s os.Signal) bool { return !signal.Ignored(s) }))
+	return signals, func() {
+		signal.Stop(signals)
+		if len(ignored) > 0 {
+			signal.Ignore(ignored...)
+		}
+	}
+}
+
+// catchIgnored also forwards the signals that are ignored: the program may have set a handler, as a program does that a
+// shell without job control has started in the background, where SIGINT is ignored.
+func catchIgnored(signals chan os.Signal) { catch(signals, sig.Forwarded(signal.Ignored)) }
+
+func catch(signals chan os.Signal, list []os.Signal) {
+	if len(list) > 0 { // else Notify would catch all
 		signal.Notify(signals, list...)
 		sig.NoteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
 	}
-	return signals
 }
 
 // start starts the program with the working directory, process group and signal mask of this
@@ -113,7 +129,8 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 		case s := <-signals:
 			r.forward(s)
 		case <-timeout:
-			r.plan.tell("%s %s is over: sending SIGTERM to the program", r.plan.Flags.Of(option.Duration), r.plan.Duration)
+			r.plan.tell("%s %s is over: the program is ended with SIGTERM; unless it handles that, the exit status is 143",
+				r.plan.Flags.Of(option.Duration), r.plan.Duration)
 			r.forward(unix.SIGTERM)
 		case <-canceled:
 			canceled = nil

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +24,9 @@ type NotRecorded struct {
 	// Stalled is set if the file system of the directory does not answer. A thread of this process waits
 	// for it, and so would Exec: only [RunUnrecorded] runs the program.
 	Stalled bool
+	// Taken is set if the directory holds a recording. [RunUnrecorded] runs the program, so that the user is told
+	// again when it has ended.
+	Taken bool
 }
 
 func (e *NotRecorded) Error() string { return e.Err.Error() }
@@ -45,10 +47,10 @@ func CanRun(err error) bool {
 	return errors.As(err, &e)
 }
 
-// CanExec reports whether [Exec] can run the program although err keeps it from being recorded.
+// CanExec reports whether [Exec] is to run the program although err keeps it from being recorded.
 func CanExec(err error) bool {
 	var e *NotRecorded
-	return errors.As(err, &e) && !e.Stalled
+	return errors.As(err, &e) && !e.Stalled && !e.Taken
 }
 
 // Exec replaces this process by the program of the options, which runs as if it had been started
@@ -88,12 +90,13 @@ func RunUnrecorded(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	p := &Plan{Options: o, Target: target}
-	signals := catchSignals()
-	defer signal.Stop(signals)
+	signals, stop := catchSignals()
+	defer stop()
 	child, err := p.start()
 	if err != nil {
 		return Outcome{}, err
 	}
+	catchIgnored(signals)
 	r := runner{plan: p, child: child}
 	end, err := r.wait(ctx, signals)
 	if err != nil {

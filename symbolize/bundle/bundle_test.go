@@ -238,6 +238,45 @@ func TestReplacedSnapshot(t *testing.T) {
 	require.ErrorContains(t, c.Write(t.Context(), io.Discard), "p.0001.heap: changed while it was read: run this again")
 }
 
+// TestRemovedSnapshots bundles a recording whose recorder removes and compresses snapshots meanwhile.
+func TestRemovedSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	path := func(n int) string { return filepath.Join(dir, fmt.Sprintf("p.%04d.heap", n)) }
+	for n := 1; n <= 4; n++ {
+		require.NoError(t, os.WriteFile(path(n), []byte("heap profile: 1: 2 [ 1: 2] @ heapprofile\n1: 2 [ 1: 2] @ 0x401000\n\nMAPPED_LIBRARIES:\n"), 0o600))
+	}
+	s, err := series.Open([]string{dir}, series.Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	c := Collector{Writer: "test"}
+	_, err = c.Add(t.Context(), s)
+	require.NoError(t, err)
+
+	require.NoError(t, os.Remove(path(1)))
+	text, err := os.ReadFile(path(2))
+	require.NoError(t, err)
+	zipped(t, path(2)+".gz", string(text), time.Time{})
+	require.NoError(t, os.Remove(path(2)))
+	contents, err := c.Contents()
+	require.NoError(t, err)
+	require.Equal(t, 3, contents.Stats().Snapshots)
+	require.Equal(t, 1, contents.Stats().Removed)
+
+	require.NoError(t, os.Remove(path(2)+".gz"))
+	require.NoError(t, os.Remove(path(3)))
+	b, err := Open(saved(t, packed(t, contents)))
+	require.NoError(t, err)
+	defer b.Close()
+	again, err := series.Open(nil, series.Options{Sources: b.Sources(), FS: b.FS()})
+	require.NoError(t, err)
+	defer again.Close()
+	require.Len(t, again.Heads, 3)
+
+	require.NoError(t, os.Remove(path(4)))
+	_, err = c.Contents()
+	require.ErrorContains(t, err, "all snapshots were removed while they were read: run this again")
+}
+
 func TestEntryNames(t *testing.T) {
 	c := &Contents{}
 	for _, step := range [][2]string{

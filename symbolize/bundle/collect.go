@@ -14,6 +14,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
@@ -24,6 +25,8 @@ import (
 type Contents struct {
 	Index Index
 	parts []part // sorted by entry
+	// removed is the number of snapshots that were removed after they were read.
+	removed int
 }
 
 // part is the content of one entry.
@@ -32,6 +35,8 @@ type part struct {
 	// keep has the ranges that are kept; nil means the whole file.
 	keep []elffile.Range
 	info fs.FileInfo
+	// file, if not nil, is the open file. A recorder that runs may remove or compress a snapshot meanwhile.
+	file *os.File
 	// loose is the size of the entry if gzip compressed the file: see [loosen]. It is 0 for other files.
 	loose int64
 }
@@ -43,11 +48,12 @@ type Stats struct {
 	// bundle.
 	Original, Kept int64
 	Missing        int // files that could not be used
+	Removed        int // snapshots that a recorder removed after they were read
 }
 
 // Stats returns the sizes of the contents.
 func (c *Contents) Stats() Stats {
-	s := Stats{Snapshots: len(c.Index.Snapshots)}
+	s := Stats{Snapshots: len(c.Index.Snapshots), Removed: c.removed}
 	for _, f := range c.Index.Files {
 		if f.Entry == "" {
 			s.Missing++
@@ -106,6 +112,10 @@ func (c *Collector) Contents() (*Contents, error) {
 	return out, nil
 }
 
+// maxHeld is the number of snapshots that are held open until they are written. Recordings of one process have fewer
+// by default, and a process may have at least 1024 open files.
+const maxHeld = 700
+
 // addSnapshots adds the snapshots and their manifests.
 func (c *Contents) addSnapshots(sources []series.Source) error {
 	dirs, left := map[string]string{}, int64(maxAllLoose)
@@ -113,12 +123,13 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 		if s.Entry != s.Path {
 			return fmt.Errorf("%s: only files can be bundled", s.Path)
 		}
-		info, err := wholeFile(s.Path)
+		p, err := snapshotPart(s.Path)
 		if errors.Is(err, fs.ErrNotExist) { // a recorder that runs has compressed it, or removed it to keep fewer
 			s.Path += ".gz"
-			info, err = wholeFile(s.Path)
+			p, err = snapshotPart(s.Path)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
+			c.removed++
 			continue
 		}
 		if err != nil {
@@ -132,14 +143,43 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 				return err
 			}
 		}
-		entry := path.Join(dir, filepath.Base(s.Path))
-		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info, loose: looseSize(s.Path, &left)})
+		p.entry, p.loose = path.Join(dir, filepath.Base(s.Path)), looseSize(p.file, &left)
+		if len(c.parts) >= maxHeld {
+			p.close()
+		}
+		c.parts = append(c.parts, p)
 		c.Index.Snapshots = append(
 			c.Index.Snapshots,
-			Snapshot{Entry: entry, Path: s.Path, Modified: info.ModTime().UTC(), Named: s.Named},
+			Snapshot{Entry: p.entry, Path: s.Path, Modified: p.info.ModTime().UTC(), Named: s.Named},
 		)
 	}
+	if len(c.Index.Snapshots) == 0 {
+		return errors.New("all snapshots were removed while they were read: run this again")
+	}
 	return nil
+}
+
+// snapshotPart opens a snapshot.
+func snapshotPart(path string) (part, error) {
+	info, err := wholeFile(path)
+	if err != nil {
+		return part{}, err
+	}
+	file, opened, err := infile.Open(path)
+	if err != nil {
+		return part{}, err
+	}
+	p := part{path: path, info: info, file: file}
+	if !os.SameFile(info, opened) {
+		p.close()
+		return part{}, p.changed()
+	}
+	return p, nil
+}
+
+func (p *part) close() {
+	p.file.Close()
+	p.file = nil
 }
 
 func (c *Contents) addManifest(file, dir string) error {

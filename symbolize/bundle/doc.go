@@ -5,7 +5,8 @@
 //
 // The results from a bundle are identical to those on the machine that wrote it: the same snapshots
 // with the same paths, the same names for the same addresses, the same reasons for missing names.
-// Local files at these paths are ignored, because they are probably other builds.
+// Local files at these paths are ignored, because they are probably other builds. The reader may name files of its
+// machine that complement a bundle: see [Bundle.OptionsWith].
 //
 // The output is deterministic: entries are sorted, and all have the same time, owner and
 // mode.

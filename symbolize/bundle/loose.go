@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/gzip"
-
-	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // Limits of the content that is taken out of gzip's compression, in bytes: of one snapshot and of all. Other snapshots
@@ -19,16 +18,11 @@ const (
 	maxAllLoose = 1 << 30
 )
 
-// looseSize returns the size of what [loosen] writes for a file. It is 0 if gzip did not compress the file, if that is
+// looseSize returns the size of what [loosen] writes for a file, which it reads from the start. It is 0 if gzip did not compress the file, if that is
 // damaged, or if it has more content than left, which is lowered by what was read.
-func looseSize(path string, left *int64) int64 {
-	f, _, err := infile.Open(path)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
+func looseSize(f io.ReaderAt, left *int64) int64 {
 	var size counter
-	content, err := loosen(&size, f, min(maxLoose, *left))
+	content, err := loosen(&size, io.NewSectionReader(f, 0, math.MaxInt64), min(maxLoose, *left))
 	*left -= content
 	if err != nil {
 		return 0

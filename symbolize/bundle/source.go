@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
 // Sources returns the snapshots.
@@ -79,6 +81,19 @@ func (s source) Fetch(_ context.Context, buildID, kind string) *elffile.File {
 			continue
 		}
 		if file, err := s.Open(f.Path); err == nil {
+			return file
+		}
+	}
+	return nil
+}
+
+// InDir implements files.Source.
+func (s source) InDir(dir, buildID string) *elffile.File {
+	for _, f := range s.bundle.Index.Files {
+		if filepath.Dir(f.Path) != filepath.Clean(dir) || filepath.Ext(f.Path) != ".debug" {
+			continue
+		}
+		if file := files.WithBuildID(s, f.Path, buildID); file != nil {
 			return file
 		}
 	}

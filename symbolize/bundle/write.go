@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/klauspost/compress/zstd"
@@ -67,14 +68,20 @@ func header(name string, size int64) *tar.Header {
 }
 
 func (p *part) write(ctx context.Context, t *tar.Writer) error {
-	f, info, err := infile.Open(p.path)
-	if err != nil {
-		return err
+	f := p.file
+	p.file = nil
+	if f == nil {
+		var info fs.FileInfo
+		var err error
+		if f, info, err = infile.Open(p.path); err != nil {
+			return err
+		}
+		if !os.SameFile(info, p.info) {
+			f.Close()
+			return p.changed()
+		}
 	}
 	defer f.Close()
-	if !os.SameFile(info, p.info) {
-		return p.changed()
-	}
 	if p.loose > 0 {
 		return p.writeLoose(ctx, t, f)
 	}

@@ -53,9 +53,9 @@ func Ignored(n int) bool {
 	return signal.Ignored(s) || slices.Contains(InheritedIgnored(), s)
 }
 
-// Forwarded returns the signals to forward to the program. It omits signals that cannot be caught,
-// that stop a process, that a process sends to itself, and SIGURG, which Go's runtime uses.
-func Forwarded() []os.Signal {
+// Forwarded returns the signals to forward to the program for which which returns true. It omits signals that cannot be
+// caught, that stop a process, that a process sends to itself, and SIGURG, which Go's runtime uses.
+func Forwarded(which func(os.Signal) bool) []os.Signal {
 	list := []os.Signal{
 		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
 		unix.SIGWINCH, unix.SIGCONT, unix.SIGPWR, unix.SIGIO,
@@ -63,13 +63,7 @@ func Forwarded() []os.Signal {
 	for n := 35; n <= 64; n++ {
 		list = append(list, syscall.Signal(n))
 	}
-	var out []os.Signal
-	for _, s := range list {
-		if !signal.Ignored(s) { // under nohup, the program must keep ignoring SIGHUP
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(list, func(s os.Signal) bool { return !which(s) })
 }
 
 // SentByTerminal reports whether the terminal sent a signal. If it did, the program has it too,

@@ -2,9 +2,11 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -149,6 +151,23 @@ func TooFewSnapshots(have, least int) string {
 	return fmt.Sprintf("%s %s too few for a steady level: at least %d are needed", units.Count(have, "snapshot"), verb, least)
 }
 
+// unmatchedReason is why many bytes have no match: names were lost, or functions have other names.
+func (g *Report) unmatchedReason() string {
+	if one := slices.ContainsFunc(g.Rows, isUnmatched); !one || slices.ContainsFunc(g.Rows, isUnnamed) {
+		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
+			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
+	}
+	return "of the bytes are in functions that only one side has: they are new, gone or renamed. " +
+		"What a function nearby lost is not counted against one that is new"
+}
+
+func isUnmatched(r gate.Row) bool { return r.Tier == identity.Unmatched }
+
+// isUnnamed reports whether a row has no match and no name.
+func isUnnamed(r gate.Row) bool {
+	return isUnmatched(r) && r.Site != nil && r.Site.Blame >= 0 && r.Site.Frames[r.Site.Blame].Unnamed()
+}
+
 func samplingText(period int64) string {
 	if period <= 1 {
 		return "records every allocation"
@@ -159,14 +178,7 @@ func samplingText(period int64) string {
 // remarks returns the lines below the table: the notes and the expired suppressions.
 func (g *Report) remarks() (out []string) {
 	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
-		out = append(
-			out,
-			fmt.Sprintf(
-				"note: %s of the bytes have no match in the baselines: only the totals are comparable, not the call paths. "+
-					"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names",
-				units.Percent(s),
-			),
-		)
+		out = append(out, "note: "+units.Percent(s)+" "+g.unmatchedReason())
 	}
 	for _, n := range g.notes() {
 		out = append(out, "note: "+text.Clip(n, 500))

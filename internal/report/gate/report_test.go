@@ -207,6 +207,22 @@ func drifting() *gate.Result {
 	}
 }
 
+// TestUnmatchedBytes: a renamed function has no match, and has not lost its name.
+func TestUnmatchedBytes(t *testing.T) {
+	for function, want := range map[string]string{
+		"shop::put":   "25 % of the bytes are in functions that only one side has: they are new, gone or renamed. ",
+		"shop+0x1234": "25 % of the bytes have no match in the baselines: only the totals are comparable, ",
+	} {
+		result := drifting()
+		f := frame(function, "", 0)
+		f.Module = "/opt/shop"
+		fresh := row(gate.Regressed, site(20, f), "0c", exceeds(level(gate.BaseSet, 0, 20, 0.8)))
+		fresh.Tier = identity.Unmatched
+		result.Rows = append(result.Rows, fresh)
+		require.Contains(t, render(t, rendered(result), "txt"), "\nnote: "+want)
+	}
+}
+
 // spread is a regression of the whole heap, but of no single function.
 func spread() *gate.Result {
 	return &gate.Result{

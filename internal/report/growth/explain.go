@@ -132,9 +132,9 @@ func meaning(s *growth.Site) (what, chance string) {
 	switch {
 	case !measured(s):
 	case s.Once > 0 || s.Pool != nil:
-		chance = fmt.Sprintf("the chance of a leak is %.0f %%", 100*s.Confidence)
+		chance = "the chance of a leak is " + percent(s.Confidence)
 	default:
-		chance = fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
+		chance = percent(s.Confidence) + " of simulated sites with such measurements leak"
 	}
 	return meanings[s.Label], chance
 }
@@ -201,8 +201,8 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 	}
 	if s.Once > 0 {
 		list = append(list, measurement{"imports", fmt.Sprintf(
-			"%.0f %% of the growth is code of Python modules that are imported, which runs once; without that, the chance of a leak would be %.0f %%",
-			100*s.Once, 100*trend.Confidence(f))})
+			"%.0f %% of the growth is code of Python modules that are imported, which runs once; without that, the chance of a leak would be %s",
+			100*s.Once, percent(trend.Confidence(f)))})
 	}
 	if f[trend.FeatureHighWater] == 1 {
 		list = append(list, measurement{"trigger",

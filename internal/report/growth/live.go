@@ -97,7 +97,7 @@ func (l *Live) Line() string {
 func (l *Live) verdictText() string {
 	text := string(l.Result.Verdict)
 	if worst, _ := l.lead(); l.Result.Verdict == growth.VerdictLeak {
-		text += fmt.Sprintf(" %.0f%%", 100*worst.Confidence)
+		text += " " + shortPercent(worst.Confidence)
 	}
 	return text
 }

@@ -77,10 +77,10 @@ func (g *Report) markdownTable(p *text.Printer) {
 
 func labelWithConfidence(l trend.Label, confidence float64) string {
 	if l.IsLeak() {
-		return fmt.Sprintf("**%s** %.0f %%", l, 100*confidence)
+		return fmt.Sprintf("**%s** %s", l, percent(confidence))
 	}
 	if l == trend.Suspect {
-		return fmt.Sprintf("%s %.0f %%", l, 100*confidence)
+		return fmt.Sprintf("%s %s", l, percent(confidence))
 	}
 	return l.String()
 }

@@ -2,6 +2,7 @@ package growth
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -165,6 +166,11 @@ func percent(p float64) string {
 		return "over 99 %"
 	}
 	return fmt.Sprintf("%.0f %%", 100*p)
+}
+
+// shortPercent returns a probability as text for tables.
+func shortPercent(p float64) string {
+	return strings.NewReplacer("below ", "<", "over ", ">", " ", "").Replace(percent(p))
 }
 
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.

@@ -16,6 +16,7 @@ import (
 type siteKey struct {
 	program    string
 	site, path identity.Key
+	line       int // of a script, whose rows are lines
 	group      string
 	heap       bool // not a site, but the whole heap
 }
@@ -31,7 +32,11 @@ func (g *Report) keyOf(v siteview.View) siteKey {
 	case g.GroupBy == sites.ByStack:
 		return siteKey{program: program, site: v.Keys.Site, path: v.Keys.Path}
 	}
-	return siteKey{program: program, site: v.Keys.Site}
+	key := siteKey{program: program, site: v.Keys.Site}
+	if v.Keys.Kind == identity.KeyScript {
+		key.line = v.Blame.Line
+	}
+	return key
 }
 
 // programOf tells the programs of a recording apart.

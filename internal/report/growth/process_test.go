@@ -6,6 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 )
 
 // TestWorse: each process is worse than the one after it.
@@ -26,4 +29,15 @@ func TestWorse(t *testing.T) {
 			require.Equal(t, k-i > 0, Worse(&ordered[i], &ordered[k]) > 0, "%d %d", i, k)
 		}
 	}
+}
+
+// TestLinesOfScriptsArePooled: a row is a line of a script, else a function.
+func TestLinesOfScriptsArePooled(t *testing.T) {
+	g := &Report{Series: &series.Series{}}
+	key := func(kind identity.KeyKind, line int) siteKey {
+		return g.keyOf(siteview.View{Keys: identity.Keys{Site: 1, Kind: kind}, Blame: siteview.Blame{Line: line}})
+	}
+	require.NotEqual(t, key(identity.KeyScript, 3), key(identity.KeyScript, 5))
+	require.Equal(t, key(identity.KeyScript, 3), key(identity.KeyScript, 3))
+	require.Equal(t, key(identity.KeyFunction, 3), key(identity.KeyFunction, 5))
 }

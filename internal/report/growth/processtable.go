@@ -46,7 +46,7 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}
 		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
-			row.Label += fmt.Sprintf(" %.0f%%", 100**p.Chance)
+			row.Label += " " + shortPercent(*p.Chance)
 		}
 		if h := p.Heap; h != nil {
 			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)

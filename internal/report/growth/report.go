@@ -137,12 +137,24 @@ func (g *Report) tested() string {
 func (g *Report) headline() string {
 	line := verdictWord(g.Result.Verdict) + ": " + g.Finding()
 	if chance := g.chance(); chance != "" {
-		line += "; " + chance
+		line += "; " + chance + g.ownChance()
 	}
 	if next := g.Next(); next != "" {
 		line += "; next: " + next
 	}
 	return line
+}
+
+// ownChance is the chance of the site that the headline names, if another one leaks more likely; else "".
+func (g *Report) ownChance() string {
+	site := g.worst()
+	if c := g.cause(); c != nil {
+		site = &c.Site
+	}
+	if site == nil || site.Confidence >= g.Result.Chance || percent(site.Confidence) == percent(g.Result.Chance) {
+		return ""
+	}
+	return " (that of this site: " + percent(site.Confidence) + ")"
 }
 
 // verdictWord is what the headline begins with.

@@ -65,10 +65,30 @@ func TestNoAdviceToDoWhatWasDone(t *testing.T) {
 	require.Empty(t, g.Next())
 }
 
+// TestOneChanceOfASite: the first line, the table and the explanation show the same chance of a site.
+func TestOneChanceOfASite(t *testing.T) {
+	for confidence, want := range map[float64][2]string{
+		0.999: {"leak >99%", "over 99 % of simulated sites"}, 0.914: {"leak 91%", "91 % of simulated sites"},
+	} {
+		g := liveOf(t).Report
+		g.Result.Sites[0].Confidence, g.Result.Chance = confidence, confidence
+		var b bytes.Buffer
+		require.NoError(t, g.Text(&b))
+		require.Regexp(t, `  1  `+want[0]+` `, b.String())
+		require.Regexp(t, `chance of a leak: (over 99|91) %(;|\n)`, b.String())
+		g.Result.Chance = confidence + 0.05
+		g.Explain = "1"
+		b.Reset()
+		require.NoError(t, g.Text(&b))
+		require.Contains(t, b.String(), want[1])
+		require.Equal(t, confidence < 0.95, strings.Contains(b.String(), "chance of a leak: 96 % (that of this site: 91 %)"), b.String())
+	}
+}
+
 // TestOneResizeIsNoGrowingContainer: a table that became larger once may have its final size.
 func TestOneResizeIsNoGrowingContainer(t *testing.T) {
-	reserve := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::reserve"}
-	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{reserve}}, 1)
+	push := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::push_back"}
+	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{push}}, 1)
 	for _, c := range []struct {
 		sizes  []int64
 		advice string

@@ -125,7 +125,7 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 	unit, factor := g.RateUnit()
 	label := s.Label.String()
 	if isSuspicious(s.Label) {
-		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
+		label += " " + shortPercent(s.Confidence)
 	}
 	columns := g.columns("PER " + rateHeading(unit))
 	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),

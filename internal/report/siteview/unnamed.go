@@ -95,25 +95,43 @@ const shownModules = 2
 // Text writes the summary, with the flags that help, unless less than a hundredth of the memory has
 // no name.
 func (u *Unnamed) Text(p *text.Printer, f option.Flags) {
-	if u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 {
+	if u.negligible() {
 		return
 	}
 	p.Linef("")
-	p.Linef("unnamed: functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes),
-		units.Bytes(u.Total))
+	p.Linef("unnamed: %s", u.sum())
 	for _, r := range u.Rows {
-		if r.Bytes*100 < u.Total {
-			continue
+		if r.Bytes*100 >= u.Total {
+			p.Linef("%10s  %s", units.Bytes(r.Bytes), u.reason(r, f))
 		}
-		line := fmt.Sprintf("%10s  %s", units.Bytes(r.Bytes), r.Reason.Explain())
-		if len(r.Modules) > 0 {
-			line += " in " + u.list(r.Modules)
-		}
-		if how := remedyForAll(u.symbols, r, f); how != "" {
-			line += ": " + how
-		}
-		p.Linef("%s", line)
 	}
+}
+
+// Sentence returns the summary in one line, with the largest row. It is empty if less than a hundredth of the memory
+// has no name.
+func (u *Unnamed) Sentence(f option.Flags) string {
+	if u.negligible() {
+		return ""
+	}
+	return u.sum() + ": " + u.reason(u.Rows[0], f)
+}
+
+func (u *Unnamed) negligible() bool { return u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 }
+
+func (u *Unnamed) sum() string {
+	return fmt.Sprintf("functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
+}
+
+// reason returns why the memory of a row has no name, and the remedy.
+func (u *Unnamed) reason(r UnnamedRow, f option.Flags) string {
+	line := r.Reason.Explain()
+	if len(r.Modules) > 0 {
+		line += " in " + u.list(r.Modules)
+	}
+	if how := remedyForAll(u.symbols, r, f); how != "" {
+		line += ": " + how
+	}
+	return line
 }
 
 // list names modules: `libffi.so.8 and 3 more files`.

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/debuginfod"
@@ -43,6 +44,20 @@ func (h Host) CRC(path string) (uint32, error) {
 // Fetch implements [Source].
 func (h Host) Fetch(ctx context.Context, buildID, kind string) *elffile.File {
 	return h.Debuginfod.Find(ctx, buildID, kind)
+}
+
+// InDir implements [Source].
+func (h Host) InDir(dir, buildID string) *elffile.File {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".debug" {
+			continue
+		}
+		if file := WithBuildID(h, filepath.Join(dir, e.Name()), buildID); file != nil {
+			return file
+		}
+	}
+	return nil
 }
 
 // OpenMap implements [Source].

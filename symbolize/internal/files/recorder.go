@@ -128,6 +128,15 @@ func (r *Recording) Fetch(ctx context.Context, buildID, kind string) *elffile.Fi
 	return file
 }
 
+// InDir implements [Source].
+func (r *Recording) InDir(dir, buildID string) *elffile.File {
+	file := r.source.InDir(dir, buildID)
+	if file != nil {
+		r.recorder.opened(file)
+	}
+	return file
+}
+
 // OpenMap implements [Source].
 func (r *Recording) OpenMap(path string, users []int) (io.ReadCloser, error) {
 	file, err := r.source.OpenMap(path, users)

@@ -16,7 +16,8 @@ type Search struct {
 	Binary string
 	// Sysroot precedes every path; files outside it are not used.
 	Sysroot string
-	// DebugDirs hold separate debug files; nil means /usr/lib/debug below Sysroot.
+	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side; nil means
+	// /usr/lib/debug below Sysroot.
 	DebugDirs []string
 }
 
@@ -45,7 +46,7 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	if err == nil && (buildID == "" || file.BuildID == "" || file.BuildID == buildID) {
 		return file, nil
 	}
-	other := s.byBuildID(buildID)
+	other := s.byBuildID(buildID, filepath.Base(path))
 	if other == nil {
 		other = s.Fetch(ctx, buildID, debuginfod.Executable)
 	}
@@ -58,28 +59,52 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	return other, nil
 }
 
-// byBuildID opens DIR/.build-id/ab/cdef….debug. It returns nil if there is none.
-func (s Search) byBuildID(id string) *elffile.File {
+// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug or
+// DIR/name. It returns nil if there is none.
+func (s Search) byBuildID(id, name string) *elffile.File {
 	if len(id) < 3 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil
 	}
 	for _, dir := range s.debugDirs() {
-		file, err := s.Open(filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
-		if err != nil {
-			continue
-		}
-		if file.BuildID == id {
+		if file := WithBuildID(s, filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"), id); file != nil {
 			return file
 		}
-		file.Close()
+	}
+	for _, dir := range s.DebugDirs {
+		if file := s.InDir(dir, id); file != nil {
+			return file
+		}
+		if file := WithBuildID(s, filepath.Join(dir, name), id); file != nil {
+			if hasNames(file) {
+				return file
+			}
+			file.Close() // the stripped program itself
+		}
 	}
 	return nil
+}
+
+func hasNames(f *elffile.File) bool {
+	return f.Has(".debug_info") || f.Has(".zdebug_info") || f.Has(".symtab")
+}
+
+// WithBuildID opens a file. It returns nil if there is none, or if it has another build ID.
+func WithBuildID(s Source, path, id string) *elffile.File {
+	file, err := s.Open(path)
+	if err != nil {
+		return nil
+	}
+	if file.BuildID != id {
+		file.Close()
+		return nil
+	}
+	return file
 }
 
 // DebugFile opens the separate debug file of a file: by build ID, else by .gnu_debuglink, whose CRC
 // must match, else from a debuginfod server. It returns nil if there is none.
 func (s Search) DebugFile(ctx context.Context, file *elffile.File) *elffile.File {
-	if d := s.byBuildID(file.BuildID); d != nil {
+	if d := s.byBuildID(file.BuildID, filepath.Base(file.Path)); d != nil {
 		return d
 	}
 	if d := s.byDebugLink(file); d != nil {
@@ -101,6 +126,10 @@ func (s Search) byDebugLink(file *elffile.File) *elffile.File {
 	candidates := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
 	for _, d := range s.debugDirs() {
 		candidates = append(candidates, filepath.Join(d, inRoot, name))
+	}
+	for _, d := range s.DebugDirs {
+		base := filepath.Base(file.Path)
+		candidates = append(candidates, filepath.Join(d, name), filepath.Join(d, base+".debug"), filepath.Join(d, base))
 	}
 	for _, c := range candidates {
 		if sum, err := s.CRC(c); err != nil || sum != crc {
@@ -140,7 +169,7 @@ func (s Search) AltFile(ctx context.Context, file *elffile.File) *elffile.File {
 		}
 		alt.Close()
 	}
-	if alt := s.byBuildID(id); alt != nil {
+	if alt := s.byBuildID(id, filepath.Base(name)); alt != nil {
 		return alt
 	}
 	return s.Fetch(ctx, id, debuginfod.Debuginfo)

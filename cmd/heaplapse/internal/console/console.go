@@ -76,8 +76,6 @@ func (c *Console) Words(n pipeline.Notice) string {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
 		return "not found, so their functions have no names: " + strings.Join(list, ", ") + " (see --sysroot, --binary)"
-	case pipeline.PlacesIgnored:
-		return "a bundle contains the files that names come from: --binary, --sysroot, --debug-dir, --perf-map and --debuginfod have no effect on it"
 	case pipeline.SkippedBaseline:
 		return n.Text + "; left out because of --force"
 	}
