@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -267,7 +268,7 @@ func (f *found) requireOneJudge(t *testing.T) {
 		switch {
 		case s.leaks():
 			require.GreaterOrEqual(t, s.Confidence, trend.LeakConfidence, s.Blame.Function)
-		case s.Label == trend.Suspect.String():
+		case s.Label == verdict.Suspect.String():
 			require.GreaterOrEqual(t, s.Confidence, trend.SuspectConfidence, s.Blame.Function)
 			require.Less(t, s.Confidence, trend.LeakConfidence, s.Blame.Function)
 		}

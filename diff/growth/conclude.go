@@ -1,6 +1,8 @@
 package growth
 
-import "github.com/heaplapse/heaplapse/diff/trend"
+import (
+	"github.com/heaplapse/heaplapse/diff/verdict"
+)
 
 // conclude puts the result together.
 func conclude(s scope, g grouped, h heap, l listing) *Result {
@@ -33,7 +35,7 @@ func count(list []Site) (leaks, suspects int, onLeaks int64) {
 		case s.Label.IsLeak():
 			leaks++
 			onLeaks += s.Gained
-		case s.Label == trend.Suspect:
+		case s.Label == verdict.Suspect:
 			suspects++
 		}
 	}
@@ -43,7 +45,7 @@ func count(list []Site) (leaks, suspects int, onLeaks int64) {
 // hiddenSites is the growth of the sites that too few snapshots show to judge them.
 func hiddenSites(list []Site) (bytes int64) {
 	for i := range list {
-		if s := &list[i]; s.Label == trend.Insufficient {
+		if s := &list[i]; s.Label == verdict.Insufficient {
 			bytes += max(0, s.Gained)
 		}
 	}
@@ -52,7 +54,7 @@ func hiddenSites(list []Site) (bytes int64) {
 
 // notes are facts that make the verdict less sure, or that the heap does not show.
 func notes(s scope, h heap) (out []Note) {
-	if n := s.Len(); n >= trend.MinPoints && n < GoodPoints {
+	if n := s.Len(); n >= verdict.MinPoints && n < GoodPoints {
 		out = append(out, Note{Kind: NoteFewSnapshots, Snapshots: n})
 	}
 	if !s.hasAlloc {

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -72,9 +72,9 @@ func (l *listing) add(s *Site, heapGained int64, o Options) {
 // has too few points for one, grew by enough.
 func significant(s *Site, minBytes int64) bool {
 	switch s.Label {
-	case trend.Stable:
+	case verdict.Stable:
 		return false
-	case trend.Insufficient:
+	case verdict.Insufficient:
 		return s.Gained >= minBytes
 	}
 	return true
@@ -83,15 +83,9 @@ func significant(s *Site, minBytes int64) bool {
 // rank orders sites by label, then by the lower end of the slope's interval times the confidence,
 // then by growth.
 func rank(list []Site) {
-	order := func(s Site) trend.Label {
-		if s.Label == trend.LeakLate {
-			return trend.Leak
-		}
-		return s.Label
-	}
 	slices.SortStableFunc(list, func(a, b Site) int {
 		return cmp.Or(
-			cmp.Compare(order(a), order(b)),
+			cmp.Compare(a.Label.Rank(), b.Label.Rank()),
 			cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence),
 			cmp.Compare(b.Growth, a.Growth))
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -42,15 +43,15 @@ type Note struct {
 	Still     bool
 }
 
-// GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the
+// GoodPoints is the number of snapshots from which on verdicts are good; [verdict.MinPoints] is the
 // least.
 const GoodPoints = 12
 
 // Result is what grows in a series.
 type Result struct {
-	Verdict SeriesVerdict
+	Verdict verdict.Series
 	// Why is what Verdict rests on.
-	Why Reason
+	Why verdict.Reason
 	// Chance is the probability that the series leaks: the confidence of its likeliest leak, or of the
 	// growth of the whole heap if no site has it.
 	Chance float64

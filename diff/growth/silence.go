@@ -3,7 +3,7 @@ package growth
 import (
 	"time"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -40,7 +40,7 @@ const (
 func silenceOf(s *scope) (out silence) {
 	last, times := s.Last, s.series.Clock.Times
 	end := s.endOfProcess()
-	if end == nil || last+1+s.AtExit != s.Of || s.Len() < trend.MinPoints {
+	if end == nil || last+1+s.AtExit != s.Of || s.Len() < verdict.MinPoints {
 		return out
 	}
 	first := s.firstOfImage()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -19,8 +20,8 @@ import (
 // likeliest site.
 func TestASeriesOfSuspectsIsUndecided(t *testing.T) {
 	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{LeakConfidence: 0.9999})
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
-	require.Equal(t, growth.SitesSuspect, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
+	require.Equal(t, verdict.SitesSuspect, j.Why)
 	require.False(t, j.Why.DataMissing())
 	require.Equal(t, 2, j.Suspects)
 	require.Equal(t, "leaky::remember<leaky::Request>", j.blamed(*j.Likeliest))
@@ -34,7 +35,7 @@ func TestABusyMachine(t *testing.T) {
 	leak := fixture(t, "real/busy_leak", "real/sysroot", growth.Options{})
 	require.Equal(t, []string{"Ledger::post"}, leak.leaks())
 	cache := fixture(t, "real/busy_cache", "real/sysroot", growth.Options{})
-	require.Equal(t, growth.VerdictNoLeak, cache.Verdict)
+	require.Equal(t, verdict.SeriesNoLeak, cache.Verdict)
 	require.Less(t, cache.Chance, trend.SuspectConfidence)
 }
 
@@ -83,14 +84,14 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 	started := withRSS(t, madeUp(t, 24, flat), 24, func(i int) int64 { return 20<<20 + 40<<20*int64(min(i, 2))/2 })
 	j := judge(t, started, "/nonexistent", growth.Options{})
 	require.False(t, j.ProcessGrows)
-	require.Equal(t, growth.NothingGrows, j.Why)
+	require.Equal(t, verdict.NothingGrows, j.Why)
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrew, Bytes: 40 << 20}}, j.Notes)
 
 	grows := withRSS(t, madeUp(t, 24, flat), 24, func(i int) int64 { return 20<<20 + 3<<20*int64(i) })
 	j = judge(t, grows, "/nonexistent", growth.Options{})
 	require.True(t, j.ProcessGrows, "%+v", j.Outside)
-	require.Equal(t, growth.OnlyProcessGrows, j.Why)
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
+	require.Equal(t, verdict.OnlyProcessGrows, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 69 << 20}}, j.Notes)
 }
 
@@ -98,7 +99,7 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 func TestAFallingHeap(t *testing.T) {
 	dir := madeUp(t, 12, site{0x400100, func(i int) int { return (20 - i) << 20 }})
 	result := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, growth.VerdictNoLeak, result.Verdict)
+	require.Equal(t, verdict.SeriesNoLeak, result.Verdict)
 }
 
 // TestManySmallSites: where the heap grows in sites that are too small to be judged, their sum is, and
@@ -111,8 +112,8 @@ func TestManySmallSites(t *testing.T) {
 	dir := madeUp(t, 24, list...)
 	for _, all := range []bool{false, true} {
 		j := judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", All: all})
-		require.Equal(t, growth.VerdictLeak, j.Verdict)
-		require.Equal(t, growth.CauseLeaks, j.Why)
+		require.Equal(t, verdict.SeriesLeak, j.Verdict)
+		require.Equal(t, verdict.CauseLeaks, j.Why)
 		require.Zero(t, j.Leaks)
 		require.Len(t, j.Causes, 1)
 		require.True(t, j.Causes[0].Small)
@@ -120,7 +121,7 @@ func TestManySmallSites(t *testing.T) {
 		require.Equal(t, j.LastHeap-j.FirstHeap, j.Causes[0].Gained)
 		require.InDelta(t, j.Causes[0].Confidence, j.Chance, 0)
 	}
-	require.Equal(t, growth.VerdictLeak, judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", MinBytes: 64 << 10}).Verdict)
+	require.Equal(t, verdict.SeriesLeak, judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", MinBytes: 64 << 10}).Verdict)
 }
 
 // TestAllocationsThatMoveToAnotherCallPath: a cache is used through another caller from some moment on, as when

@@ -3,6 +3,8 @@ package trend
 import (
 	"cmp"
 	"math"
+
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
 // Points is a time series. All slices have the same length; T rises.
@@ -54,16 +56,13 @@ type Options struct {
 // DefaultMinGrowth is the least growth that counts by default, in bytes.
 const DefaultMinGrowth = 1 << 20
 
-// MinPoints is the least number of points for a verdict.
-const MinPoints = 6
-
 // Verdict is what [Judge] finds, with the numbers that it rests on.
 type Verdict struct {
-	Label Label
+	Label verdict.Site
 	// Confidence is the probability that the series leaks. It is set for every label.
 	Confidence float64
 	// Otherwise is the label if the series does not leak. CanLeak reports whether it grew enough to be called a leak.
-	Otherwise Label
+	Otherwise verdict.Site
 	CanLeak   bool
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features
@@ -97,11 +96,11 @@ const LeastScale = 0.3
 func Judge(p Points, o Options) Verdict {
 	s, ok := prepare(p, o)
 	if !ok {
-		return Verdict{Label: Insufficient, Otherwise: Insufficient, Points: len(p.T), Retention: math.NaN()}
+		return Verdict{Label: verdict.Insufficient, Otherwise: verdict.Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
 	l := s.line()
 	v := Verdict{
-		Label: Stable, Otherwise: Stable, Points: len(p.T), Once: p.Once, Z: l.z,
+		Label: verdict.Stable, Otherwise: verdict.Stable, Points: len(p.T), Once: p.Once, Z: l.z,
 		Tail: l.tail.Slope / l.Slope, Retention: l.retention,
 	}
 	v.setLine(l)
@@ -112,7 +111,7 @@ func Judge(p Points, o Options) Verdict {
 		v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 		v.setLabel(v.Confidence, s.leakAt)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
-			v.Label = LeakLate
+			v.Label = verdict.LeakLate
 			v.setLine(late)
 		}
 	}
@@ -123,10 +122,10 @@ func Judge(p Points, o Options) Verdict {
 
 // WithConfidence returns the verdict with another confidence, and the label that follows from it.
 func (v Verdict) WithConfidence(confidence, leakAt float64) Verdict {
-	late := v.Label == LeakLate
+	late := v.Label == verdict.LeakLate
 	v.setLabel(confidence, cmp.Or(leakAt, LeakConfidence))
-	if late && v.Label == Leak {
-		v.Label = LeakLate
+	if late && v.Label == verdict.Leak {
+		v.Label = verdict.LeakLate
 	}
 	return v
 }
@@ -137,9 +136,9 @@ func (v *Verdict) setLabel(confidence, leakAt float64) {
 	v.Confidence, v.Label = confidence, v.Otherwise
 	switch {
 	case v.CanLeak && confidence >= leakAt:
-		v.Label = Leak
+		v.Label = verdict.Leak
 	case v.CanLeak && confidence >= SuspectConfidence:
-		v.Label = Suspect
+		v.Label = verdict.Suspect
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -123,7 +124,7 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 
 // measured reports whether there were enough snapshots to measure anything.
 func measured(s *growth.Site) bool {
-	return s.Label != trend.Insufficient && s.Features[trend.FeaturePoints] != 0
+	return s.Label != verdict.Insufficient && s.Features[trend.FeaturePoints] != 0
 }
 
 // meaning returns an explanation of the verdict, and how likely a leak is; that is empty if it is not
@@ -136,35 +137,21 @@ func meaning(s *growth.Site) (what, chance string) {
 	default:
 		chance = fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
 	}
-	return meanings[s.Label], chance
+	return s.Label.Meaning(), chance
 }
 
 // Meaning explains the verdict on a site in at most two sentences.
 func Meaning(s *growth.Site) string { return text.Sentences(meaning(s)) }
 
 // Meaning explains the verdict on the series in at most two sentences.
-func (g *Report) Meaning() string { return text.Sentences(Reason(g.Result), g.chance()) }
+func (g *Report) Meaning() string { return text.Sentences(g.Result.Reason(), g.chance()) }
 
 // Labels are the verdicts on sites and their meanings, in order.
 func Labels() (out [][2]string) {
-	for l := trend.Label(0); int(l) < len(meanings); l++ {
-		out = append(out, [2]string{l.String(), text.Sentences(meanings[l], "")})
+	for _, l := range verdict.Sites() {
+		out = append(out, [2]string{l.String(), text.Sentences(l.Meaning(), "")})
 	}
 	return out
-}
-
-var meanings = map[trend.Label]string{
-	trend.Leak:         "it grows, most likely without end",
-	trend.LeakLate:     "it grows, most likely without end, since some time within the series",
-	trend.Suspect:      "it may leak, but that is not clear",
-	trend.Loading:      "it grows while Python imports modules, and their code runs once",
-	trend.Warming:      "it grows ever more slowly, like a cache that fills",
-	trend.Plateaued:    "it grew and has stopped",
-	trend.LoadDriven:   "it grows because the program allocates more at a time",
-	trend.GrewThenFlat: "it grew in one jump", trend.Shrinking: "it shrinks",
-	trend.Irregular:    "it grew, but hardly as a leak does",
-	trend.Stable:       "it does not grow, or not by more than its noise",
-	trend.Insufficient: fmt.Sprintf("fewer than %d snapshots show it", trend.MinPoints),
 }
 
 // measurement is one line of an explanation.

@@ -5,65 +5,11 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
-
-// Reason returns the reason of a verdict as text.
-func Reason(r *growth.Result) string {
-	switch r.Why {
-	case growth.SitesLeak:
-		return units.Count(r.Leaks, "site") + grows(r.Leaks) + " to the end of the series"
-	case growth.SitesSuspect:
-		return units.Count(max(1, r.Suspects), "site") + " may leak"
-	case growth.CauseSuspect:
-		if c := &r.Causes[0]; c.Small {
-			return "no single site may leak, but " + units.Count(c.Sites, "small site") + " together may"
-		}
-		return "no single site may leak, but " + units.Count(r.Causes[0].Sites, "site") + " together below one function may"
-	case growth.TooFewSnapshots:
-		verb := "are"
-		if r.Len() == 1 {
-			verb = "is"
-		}
-		return fmt.Sprintf("%s %s too few for a trend: at least %d are needed, %d or more are better",
-			units.Count(r.Len(), "snapshot"), verb, trend.MinPoints, growth.GoodPoints)
-	case growth.CauseLeaks:
-		if c := leakingCause(r); c.Small {
-			return "no single site leaks, but " + units.Count(c.Sites, "small site") + " grow together"
-		}
-		return "no single site leaks, but " + units.Count(leakingCause(r).Sites, "site") + " grow together below one function"
-	case growth.OnlyHeapGrows:
-		return "the heap grows, but no single site does"
-	case growth.OnlyProcessGrows:
-		return "the recorded heap does not grow to the end of the series, but the process does: see the note"
-	case growth.NothingRecorded:
-		return "no allocation was recorded: the program has an allocator of its own, or allocates nothing"
-	case growth.WorkersMissing:
-		return "no site of this process grows to the end of the series, but " +
-			units.CountOf(int(r.Workers), "child process", "child processes") + " of the same program were not recorded"
-	case growth.OnlySmallSitesGrow:
-		return "the heap grows, but in sites that are too small to be judged one by one: see the note"
-	case growth.StillLoading:
-		return "the program was importing Python modules until the end, which is most of the growth: record for longer"
-	case growth.GrowthHidden:
-		return fmt.Sprintf(
-			"the heap grows, and truncated snapshots hide %s of it: record again with an engine that writes complete snapshots",
-			units.Bytes(r.HiddenBytes),
-		)
-	}
-	return "no site grows to the end of the series"
-}
-
-func grows(n int) string {
-	if n == 1 {
-		return " grows"
-	}
-	return " grow"
-}
 
 // RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -19,26 +20,26 @@ import (
 
 func TestGrowthReasons(t *testing.T) {
 	for want, r := range map[string]growth.Result{
-		"1 site grows to the end of the series": {Why: growth.SitesLeak, Leaks: 1},
-		"2 sites grow to the end of the series": {Why: growth.SitesLeak, Leaks: 2},
-		"1 site may leak":                       {Why: growth.SitesSuspect, Suspects: 1},
-		"2 sites may leak":                      {Why: growth.SitesSuspect, Suspects: 2},
-		"no single site may leak, but 7 sites together below one function may": {Why: growth.CauseSuspect, Causes: []growth.Cause{{Sites: 7}}},
+		"1 site grows to the end of the series": {Why: verdict.SitesLeak, Leaks: 1},
+		"2 sites grow to the end of the series": {Why: verdict.SitesLeak, Leaks: 2},
+		"1 site may leak":                       {Why: verdict.SitesSuspect, Suspects: 1},
+		"2 sites may leak":                      {Why: verdict.SitesSuspect, Suspects: 2},
+		"no single site may leak, but 7 sites together below one function may": {Why: verdict.CauseSuspect, Causes: []growth.Cause{{Sites: 7}}},
 		"the heap grows, and truncated snapshots hide 3.00 MiB of it: record again with an engine that writes complete snapshots": {
-			Why: growth.GrowthHidden, HiddenBytes: 3 << 20,
+			Why: verdict.GrowthHidden, HiddenBytes: 3 << 20,
 		},
-		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":       {Why: growth.TooFewSnapshots},
-		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":     {Why: growth.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
-		"the heap grows, but in sites that are too small to be judged one by one: see the note": {Why: growth.OnlySmallSitesGrow},
+		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":       {Why: verdict.TooFewSnapshots},
+		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":     {Why: verdict.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
+		"the heap grows, but in sites that are too small to be judged one by one: see the note": {Why: verdict.OnlySmallSitesGrow},
 		"no single site leaks, but 40 small sites grow together": {
-			Why: growth.CauseLeaks, Causes: []growth.Cause{{Site: growth.Site{Verdict: trend.Verdict{Label: trend.Leak}}, Sites: 40, Small: true}},
+			Why: verdict.CauseLeaks, Causes: []growth.Cause{{Site: growth.Site{Verdict: trend.Verdict{Label: verdict.Leak}}, Sites: 40, Small: true}},
 		},
-		"the heap grows, but no single site does":                                                      {Why: growth.OnlyHeapGrows},
-		"the recorded heap does not grow to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
-		"no allocation was recorded: the program has an allocator of its own, or allocates nothing":    {Why: growth.NothingRecorded},
+		"the heap grows, but no single site does":                                                      {Why: verdict.OnlyHeapGrows},
+		"the recorded heap does not grow to the end of the series, but the process does: see the note": {Why: verdict.OnlyProcessGrows},
+		"no allocation was recorded: the program has an allocator of its own, or allocates nothing":    {Why: verdict.NothingRecorded},
 		"no site grows to the end of the series":                                                       {},
 	} {
-		require.Equal(t, want, growthreport.Reason(&r))
+		require.Equal(t, want, r.Reason())
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -31,7 +31,7 @@ const (
 // the next one, and remarks on it.
 type tableRow struct {
 	lines, remarks []string
-	of             trend.Label
+	of             verdict.Site
 	label          string // of, as lines have it
 }
 
@@ -124,7 +124,7 @@ func CauseShare(c *growth.Cause) string {
 func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 	unit, factor := g.RateUnit()
 	label := s.Label.String()
-	if isSuspicious(s.Label) {
+	if s.Label.IsSuspicious() {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
 	columns := g.columns("PER " + rateHeading(unit))
@@ -134,18 +134,11 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 }
 
 // labelRendition is that of the verdict on a site; empty for those that do not leak.
-func labelRendition(l trend.Label) text.Rendition {
-	switch {
-	case l.IsLeak():
-		return text.Red
-	case l == trend.Suspect:
-		return text.Yellow
-	}
-	return ""
+func labelRendition(l verdict.Site) text.Rendition {
+	return map[verdict.Family]text.Rendition{
+		verdict.FamilyLeak: text.Red, verdict.FamilySuspect: text.Yellow,
+	}[l.Family()]
 }
-
-// isSuspicious reports whether a label is a leak or a suspect.
-func isSuspicious(l trend.Label) bool { return l.IsLeak() || l == trend.Suspect }
 
 // remarks are the lines below a row, without their indent.
 func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
@@ -161,7 +154,7 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	if s.Resizing {
 		lines = append(lines, "a few objects become larger: a table or a buffer that is resized")
 	}
-	if isSuspicious(s.Label) {
+	if s.Label.IsSuspicious() {
 		if advice := g.Advice(s, v); advice != "" {
 			lines = append(lines, "→ "+advice)
 		}
