@@ -90,7 +90,7 @@ func TestFilesHaveTheTables(t *testing.T) {
 		old, err := os.ReadFile(path)
 		require.NoError(t, err)
 		pattern := regexp.MustCompile(p.pattern)
-		require.Regexp(t, pattern, string(old), p.file)
+		require.True(t, pattern.Match(old), "%s: no %s", p.file, pattern)
 		with := strings.ReplaceAll(p.text(), "$", "$$")
 		now := pattern.ReplaceAllString(string(old), "${1}"+with+"${2}")
 		if *update && now != string(old) {
@@ -110,12 +110,13 @@ func TestThePageKnowsTheVerdicts(t *testing.T) {
 	}
 	script, source, style := read("assets/page.js"), read("web/src/verdict.js"), read("web/src/page.css")
 	for _, s := range Sites() {
-		require.Regexp(t, fmt.Sprintf(`"?\b%s"?:"%s"`, s, s.Family()), script, "run make assets")
-		require.Contains(t, source, fmt.Sprintf("\n  %s: { mark: ", s.Family()))
-		require.Contains(t, style, fmt.Sprintf("--%s-0", s.Family()))
+		entry := regexp.MustCompile(fmt.Sprintf(`"?\b%s"?:"%s"`, s, s.Family()))
+		require.True(t, entry.MatchString(script), "assets/page.js lacks %s: run make assets", s)
+		require.True(t, strings.Contains(source, fmt.Sprintf("\n  %s: { mark: ", s.Family())), "verdict.js: %s", s.Family())
+		require.True(t, strings.Contains(style, fmt.Sprintf("--%s-0", s.Family())), "page.css: %s", s.Family())
 	}
 	for _, s := range AllSeries() {
-		require.Contains(t, style, ".badge."+string(s)+" ")
+		require.True(t, strings.Contains(style, ".badge."+string(s)+" "), "page.css: %s", s)
 	}
 }
 
@@ -124,7 +125,8 @@ func TestTheReadmeExplainsTheVerdicts(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testutil.Root(t), "README.md"))
 	require.NoError(t, err)
 	for _, s := range Sites() {
-		require.Regexp(t, fmt.Sprintf("(?m)^\\|[^|]*`%s`", s), string(text))
+		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\|[^|]*`%s`", s))
+		require.True(t, row.Match(text), "README.md, Verdicts: no row has %s", s)
 	}
 }
 
