@@ -43,10 +43,9 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []s
 		return
 	}
 	for i := range r.Sites {
-		if s := &r.Sites[i]; s.Label.IsLeak() {
-			for _, id := range s.Members {
-				leaking[id] = true
-			}
+		members, _ := r.Sites[i].Leaking()
+		for _, id := range members {
+			leaking[id] = true
 		}
 	}
 	var explained int64

@@ -34,7 +34,8 @@ func count(list []Site) (leaks, suspects int, onLeaks int64) {
 		switch s := &list[i]; {
 		case s.Label.IsLeak():
 			leaks++
-			onLeaks += s.Gained
+			_, gained := s.Leaking()
+			onLeaks += gained
 		case s.Label == verdict.Suspect:
 			suspects++
 		}

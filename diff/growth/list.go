@@ -26,17 +26,13 @@ type listing struct {
 	// large.
 	likeliest *Site
 	chance    float64
-	// once is the growth in bytes by code that runs once.
-	once float64
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
-func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
-	for group := range groups {
-		l.tested += group.tested
-		for i := range group.sites {
-			l.add(&group.sites[i], heapGained, o)
-		}
+func list(groups iter.Seq2[*Site, int], heapGained int64, o Options) (l listing) {
+	for site, tested := range groups {
+		l.tested += tested
+		l.add(site, heapGained, o)
 	}
 	rank(l.sites)
 	rank(l.stable)
@@ -45,7 +41,6 @@ func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
 
 // add lists a site or counts it.
 func (l *listing) add(s *Site, heapGained int64, o Options) {
-	l.once += s.Once * float64(s.Gained)
 	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
 		l.likeliest, l.chance = s, s.Confidence
 	}

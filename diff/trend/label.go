@@ -24,11 +24,6 @@ const (
 	keeps = 0.9
 )
 
-// onceOdds is what is added to the logarithm of the odds of a leak if all of the growth is by code that
-// runs once. TestRealRecordings logs what it follows from: of 22 sites of real programs that grow
-// while modules are imported, the model alone expects 6.4 to leak, and none does. With it, 1 is expected.
-const onceOdds = -3 // a twentieth of the odds
-
 // mostConfidence bounds the confidence where the shape is no evidence. A series whose end was not seen
 // may have stopped growing there. One that was seen at its own record highs rises by construction, unless
 // it keeps what it allocates.
@@ -55,7 +50,7 @@ func (s *series) otherwise(l line, c curves, growth float64) verdict.Site {
 		return verdict.Stable
 	case s.oldRise(l, growth):
 		return verdict.Plateaued
-	case s.Once > 0.5:
+	case s.ImportShare > 0.5:
 		return verdict.Loading
 	case s.loadDriven(l):
 		return verdict.LoadDriven

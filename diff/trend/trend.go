@@ -36,9 +36,9 @@ type Points struct {
 	// Dominates reports whether the series makes up most of the heap's growth. It then rises by
 	// construction as the heap does.
 	Dominates bool
-	// Once is the share of the growth, 0 to 1, that code allocated which runs once in a process, such
-	// as that of a module that is imported.
-	Once float64
+	// ImportShare is the share of the growth, 0 to 1, that code allocated which runs once in a process, such
+	// as that of a module that is imported. It names what does not leak, and does not change the probability.
+	ImportShare float64
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points
@@ -83,8 +83,8 @@ type Verdict struct {
 	// Resizing reports whether bytes grow and the number of objects does not, as when one table
 	// doubles.
 	Resizing bool
-	// Once is that of the points.
-	Once float64
+	// ImportShare is that of the points.
+	ImportShare float64
 	// Points is the number of points.
 	Points int
 }
@@ -100,14 +100,14 @@ func Judge(p Points, o Options) Verdict {
 	}
 	l := s.line()
 	v := Verdict{
-		Label: verdict.Stable, Otherwise: verdict.Stable, Points: len(p.T), Once: p.Once, Z: l.z,
+		Label: verdict.Stable, Otherwise: verdict.Stable, Points: len(p.T), ImportShare: p.ImportShare, Z: l.z,
 		Tail: l.tail.Slope / l.Slope, Retention: l.retention,
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
-		v.Confidence = min(probability(logOdds(model(), &v.Features)+s.Once*onceOdds), s.mostConfidence(l))
+		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))
 		v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 		v.setLabel(v.Confidence, s.leakAt)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
@@ -128,6 +128,12 @@ func (v Verdict) WithConfidence(confidence, leakAt float64) Verdict {
 		v.Label = verdict.LeakLate
 	}
 	return v
+}
+
+// Of returns the verdict with the probability that a part of the series leaks, the only one that can.
+func (v Verdict) Of(part Verdict, o Options) Verdict {
+	v.CanLeak = part.CanLeak
+	return v.WithConfidence(part.Confidence, o.LeakConfidence)
 }
 
 // setLabel sets the confidence and the label. The confidence alone decides whether a series is a leak, a

@@ -257,19 +257,18 @@ func TestWorkIsOptional(t *testing.T) {
 	}
 }
 
-// TestCodeThatRunsOnce: what grows while such code runs is less likely to leak than its curve suggests.
-func TestCodeThatRunsOnce(t *testing.T) {
+// TestCodeThatRunsOnceHasItsName: what grew while modules were imported, and does not leak, is loading.
+func TestCodeThatRunsOnceHasItsName(t *testing.T) {
 	curve := func(x float64) float64 { return 20 * mib * min(1, x/0.9) }
-	odds := func(v Verdict) float64 { return v.Confidence / (1 - v.Confidence) }
 	for seed := range uint64(10) {
 		p := sample(24, seed, 0.1*mib, curve, constantRate)
 		leak := Judge(p, Options{})
-		p.Once = 1
+		p.ImportShare = 1
 		once := Judge(p, Options{})
-		require.InEpsilon(t, odds(leak)*math.Exp(onceOdds), odds(once), 1e-9, "seed %d", seed)
-		if once.Confidence < SuspectConfidence {
-			require.Equal(t, verdict.Loading, once.Label, "seed %d", seed)
-		}
+		require.Equal(t, leak.Confidence, once.Confidence, "seed %d", seed)
+		once = once.Of(Judge(Points{}, Options{}), Options{}) // all of it is imported
+		require.Equal(t, verdict.Loading, once.Label, "seed %d", seed)
+		require.Zero(t, once.Confidence)
 	}
 }
 

@@ -132,7 +132,7 @@ func measured(s *growth.Site) bool {
 func meaning(s *growth.Site) (what, chance string) {
 	switch {
 	case !measured(s):
-	case s.Once > 0 || s.Pool != nil:
+	case s.ImportShare > 0 || s.Pool != nil:
 		chance = fmt.Sprintf("the chance of a leak is %.0f %%", 100*s.Confidence)
 	default:
 		chance = fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
@@ -186,10 +186,10 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		list = append(list, measurement{"sampling",
 			fmt.Sprintf("the standard error from sampling is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
 	}
-	if s.Once > 0 {
+	if s.ImportShare > 0 {
 		list = append(list, measurement{"imports", fmt.Sprintf(
-			"%.0f %% of the growth is code of Python modules that are imported, which runs once; without that, the chance of a leak would be %.0f %%",
-			100*s.Once, 100*trend.Confidence(f))})
+			"%.0f %% of the growth is code of Python modules that are imported, which runs once; the chance of a leak is that of the rest",
+			100*s.ImportShare)})
 	}
 	if f[trend.FeatureHighWater] == 1 {
 		list = append(list, measurement{"trigger",

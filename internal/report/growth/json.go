@@ -228,7 +228,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.Once),
+		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.ImportShare),
 		Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
