@@ -114,7 +114,7 @@ func TestNodeBuffersAreAttributedToTheirJavaScriptFunction(t *testing.T) {
 
 func TestRestartIsJudgedOnOneImage(t *testing.T) {
 	j := fixture(t, "dialects/restart", "", growth.Options{})
-	require.Equal(t, sites.Range{First: 0, Last: 3, Of: 7, Images: true}, j.Range)
+	require.Equal(t, []int{0, 3, 7, 3}, []int{j.First, j.Last, j.Of(), j.Count(sites.OtherImage)})
 	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
 }
 
@@ -128,7 +128,7 @@ func TestNoteAboutFewSnapshots(t *testing.T) {
 func TestSnapshotAtExitIsLeftOut(t *testing.T) {
 	j := fixture(t, "dialects/exit", "leaky/sysroot", growth.Options{})
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
-	require.Equal(t, 1, j.AtExit)
+	require.Equal(t, 1, j.Count(sites.AtExit))
 }
 
 func TestRecordHighsAreNotALeak(t *testing.T) {

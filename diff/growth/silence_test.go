@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
@@ -175,7 +176,7 @@ func TestTheExitShowsWhatASilenceHides(t *testing.T) {
 		p.lines = snapshotLine(13, 70, 1, "exit")
 		bytes := func(i int) int { return min(i, 11)<<20 + (i/12)*(atExit-11)<<20 }
 		result := p.judged(t, growth.Options{}, site{0x400100, bytes})
-		require.Equal(t, 1, result.AtExit)
+		require.Equal(t, 1, result.Count(sites.AtExit))
 		note, _ := silence(result.Notes)
 		require.Equal(t, judged, note.Still, "%d MiB", atExit)
 		require.Equal(t, judged, result.Verdict == verdict.SeriesUndecided, "%d MiB", atExit)

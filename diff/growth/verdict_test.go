@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
@@ -42,7 +43,7 @@ func TestABusyMachine(t *testing.T) {
 // TestTheSnapshotOfTheExitIsNotJudged: nine tenths of the heap are freed there.
 func TestTheSnapshotOfTheExitIsNotJudged(t *testing.T) {
 	j := fixture(t, "real/exit_leak", "real/sysroot", growth.Options{})
-	require.Equal(t, 1, j.AtExit)
+	require.Equal(t, 1, j.Count(sites.AtExit))
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
 	require.Equal(t, []string{"Ledger::post"}, j.leaks())
 }
@@ -62,7 +63,7 @@ func TestTheManifestKnowsTheExit(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text.String()), 0o600))
 	j := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, 1, j.AtExit)
+	require.Equal(t, 1, j.Count(sites.AtExit))
 	require.Equal(t, 22, j.Last)
 }
 

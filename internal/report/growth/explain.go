@@ -114,6 +114,9 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	if !measured(s) {
 		return
 	}
+	if line := parts(s); line != "" {
+		p.Linef("   %-9s %s; the lines below are about the first of these parts", "parts", line)
+	}
 	for _, m := range g.measurements(s) {
 		p.Linef("   %-9s %s", m.of, m.text)
 	}

@@ -135,12 +135,29 @@ type siteJSON struct {
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
 	Imported     float64          `json:"imported_share,omitempty"`
+	Parts        []partJSON       `json:"parts,omitempty"`
 	Pool         *poolJSON        `json:"pool,omitempty"`
 	Advice       string           `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
 	// Evidence are the measurements that the label rests on, of an explained site.
 	Evidence map[string]float64 `json:"evidence,omitempty"`
+}
+
+// partJSON is some call paths of a site that were judged apart.
+type partJSON struct {
+	Label       string  `json:"label"`
+	Confidence  float64 `json:"confidence"`
+	Stacks      int     `json:"stacks"`
+	GrowthBytes int64   `json:"growth_bytes"`
+}
+
+func partsOf(s *growth.Site) (out []partJSON) {
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		out = append(out, partJSON{p.Label.String(), text.Finite(p.Confidence), len(p.Members), p.Gained})
+	}
+	return out
 }
 
 // poolJSON is what all processes of the program show of a site.
@@ -229,7 +246,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.ImportShare),
-		Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
+		Parts: partsOf(s), Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

@@ -13,28 +13,30 @@ import (
 
 // RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {
-	first := r.First - r.Empty
-	if n := r.Empty + r.Len() + r.Idle + r.AtExit; n < r.Of {
+	empty, idle := r.Count(sites.Empty), r.Count(sites.Idle)
+	images, exits := r.Count(sites.OtherImage) > 0, r.Count(sites.AtExit)
+	first := r.First - empty
+	if n := empty + r.Len() + idle + exits; n < r.Of() {
 		why := ", as requested"
-		if r.Images {
+		if images {
 			why = ": one process image"
 		}
-		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, first+n, r.Of, why))
+		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, first+n, r.Of(), why))
 	}
-	if r.Empty > 0 {
+	if empty > 0 {
 		notes = append(notes, fmt.Sprintf("snapshot %d was left out: "+
 			"the program allocated nothing until shortly before snapshot %d", first+1, r.First+1))
 	}
-	if r.Idle > 0 {
+	if idle > 0 {
 		notes = append(notes, fmt.Sprintf("snapshots %d to %d were left out: the process hardly ran after snapshot %d",
-			r.Last+2, r.Last+1+r.Idle, r.Last+1))
+			r.Last+2, r.Last+1+idle, r.Last+1))
 	}
 	const exiting = " left out: the program exited then, and may have freed memory"
-	switch n := r.AtExit; {
-	case n == 1:
+	switch {
+	case exits == 1:
 		notes = append(notes, "the last snapshot was"+exiting)
-	case n > 1:
-		notes = append(notes, fmt.Sprintf("the last %d snapshots were%s", n, exiting))
+	case exits > 1:
+		notes = append(notes, fmt.Sprintf("the last %d snapshots were%s", exits, exiting))
 	}
 	return notes
 }

@@ -2,6 +2,7 @@ package growth_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,24 +44,37 @@ func TestGrowthReasons(t *testing.T) {
 	}
 }
 
+// rangeOf returns a range by a letter for each snapshot: of those that are judged (j), requested out (r), of another
+// image (i), empty (e), idle (d) and of the exit (x).
+func rangeOf(letters string) (r sites.Range) {
+	why := map[rune]sites.Why{
+		'j': sites.Judged, 'r': sites.NotRequested, 'i': sites.OtherImage, 'e': sites.Empty, 'd': sites.Idle, 'x': sites.AtExit,
+	}
+	for _, l := range letters {
+		r.Why = append(r.Why, why[l])
+	}
+	r.First, r.Last = strings.IndexByte(letters, 'j'), strings.LastIndexByte(letters, 'j')
+	return r
+}
+
 func TestRangeNotes(t *testing.T) {
-	require.Empty(t, growthreport.RangeNotes(sites.Range{Last: 6, Of: 7}))
-	require.Equal(t, []string{"judged on snapshots 2 to 5 of 7, as requested"}, growthreport.RangeNotes(sites.Range{First: 1, Last: 4, Of: 7}))
+	require.Empty(t, growthreport.RangeNotes(rangeOf("jjjjjjj")))
+	require.Equal(t, []string{"judged on snapshots 2 to 5 of 7, as requested"}, growthreport.RangeNotes(rangeOf("rjjjjrr")))
 	require.Equal(t, []string{
 		"judged on snapshots 1 to 4 of 7: one process image",
 		"the last 2 snapshots were left out: the program exited then, and may have freed memory",
-	}, growthreport.RangeNotes(sites.Range{Last: 1, Of: 7, Images: true, AtExit: 2}))
+	}, growthreport.RangeNotes(rangeOf("jjxxiii")))
 	require.Equal(t, []string{
 		"the last snapshot was left out: the program exited then, and may have freed memory",
-	}, growthreport.RangeNotes(sites.Range{Last: 5, Of: 7, AtExit: 1}))
+	}, growthreport.RangeNotes(rangeOf("jjjjjjx")))
 	require.Equal(t, []string{
 		"judged on snapshots 1 to 8 of 9, as requested",
 		"snapshots 5 to 7 were left out: the process hardly ran after snapshot 4",
 		"the last snapshot was left out: the program exited then, and may have freed memory",
-	}, growthreport.RangeNotes(sites.Range{Last: 3, Of: 9, Idle: 3, AtExit: 1}))
+	}, growthreport.RangeNotes(rangeOf("jjjjdddxr")))
 	require.Equal(t, []string{
 		"snapshot 1 was left out: the program allocated nothing until shortly before snapshot 2",
-	}, growthreport.RangeNotes(sites.Range{First: 1, Last: 8, Of: 9, Empty: 1}))
+	}, growthreport.RangeNotes(rangeOf("ejjjjjjjj")))
 }
 
 func TestGrowthNotes(t *testing.T) {

@@ -78,7 +78,7 @@ func TestOneResizeIsNoGrowingContainer(t *testing.T) {
 		{[]int64{8, 16, 16, 32}, "container grows"},
 		{[]int64{8, 4, 8, 4}, ""},
 	} {
-		g := growthreport.Report{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1, Of: len(c.sizes)}}}
+		g := growthreport.Report{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1}}}
 		site := growth.Site{Bytes: c.sizes, Visible: []bool{true, true, true, true}}
 		if advice := g.Advice(&site, v); c.advice == "" {
 			require.Empty(t, advice, c.sizes)

@@ -123,10 +123,7 @@ func CauseShare(c *growth.Cause) string {
 // row is a site with its numbers and its name, without remarks.
 func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 	unit, factor := g.RateUnit()
-	label := s.Label.String()
-	if s.Label.IsSuspicious() {
-		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
-	}
+	label := labelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
 	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
@@ -146,6 +143,9 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	path := v.CallPath(width)
 	if path != "" {
 		lines = append(lines, path)
+	}
+	if line := parts(s); line != "" {
+		lines = append(lines, line)
 	}
 	if line := pooled(s); line != "" {
 		lines = append(lines, line)
@@ -236,6 +236,25 @@ func (g *Report) stacks(s *growth.Site, n int) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// parts are the verdicts on the parts of a site; "" if all of it was judged together.
+func parts(s *growth.Site) string {
+	var list []string
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		list = append(list, fmt.Sprintf("%s: %s, %s", units.Count(len(p.Members), "call path"),
+			labelText(p.Label, p.Confidence), units.SignedBytes(p.Gained)))
+	}
+	return strings.Join(list, "; ")
+}
+
+// labelText is the verdict on a site, with the confidence where that matters.
+func labelText(l verdict.Site, confidence float64) string {
+	if l.IsSuspicious() {
+		return fmt.Sprintf("%s %.0f%%", l, 100*confidence)
+	}
+	return l.String()
 }
 
 // pooled is what all processes of the program show of a site; "" if it grew in one only.
