@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/period"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -102,7 +103,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	})
 }
 
-var failLabels = flagset.NewChoice("fail-on", "leak", "suspect")
+var failLabels = flagset.NewChoice("fail-on", verdict.FailOn...)
 
 func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
@@ -198,7 +199,7 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 // failsOn reports whether --fail-on applies to one of the processes of a report.
 func failsOn(failOn string, g *growthreport.Report) bool {
 	return slices.ContainsFunc(g.Processes, func(p growthreport.Process) bool {
-		return failOn != "" && p.Leaks > 0 || failOn == "suspect" && p.Suspects > 0
+		return verdict.Fails(failOn, p.Leaks, p.Suspects)
 	})
 }
 
@@ -211,6 +212,6 @@ func (a *app) fail(failOn string, g *growthreport.Report) {
 		a.status = exitFound
 	case g.Result.Why.DataMissing():
 		a.status = exitFailure
-		a.Complain(fmt.Errorf("no verdict: %s", growthreport.Reason(g.Result)))
+		a.Complain(fmt.Errorf("no verdict: %s", g.Result.Reason()))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -90,7 +90,6 @@ func TestRealRecordings(t *testing.T) {
 			got.requireOneJudge(t)
 			faults := r.faults(got)
 			judged.add(&r, faults)
-			judged.addImports(got)
 			table.WriteString(r.row(got, faults))
 			switch {
 			case r.Wrong == "":
@@ -108,22 +107,6 @@ func TestRealRecordings(t *testing.T) {
 // judgedTally counts recordings, those that are judged wrongly, and leaks that are missed.
 type judgedTally struct {
 	all, unfinished, wrong, wrongUnfinished, missed int
-	// imports is the number of sites that grow while modules are imported. None of them leaks; the
-	// model alone expects that importsExpected do.
-	imports         int
-	importsExpected float64
-}
-
-// addImports counts the sites that grow while modules are imported.
-func (c *judgedTally) addImports(got *found) {
-	for _, s := range got.Sites {
-		if s.Imported <= 0.5 || s.Label == "shrinking" {
-			continue
-		}
-		odds := s.Confidence / (1 - s.Confidence) * math.Exp(3*s.Imported) // diff/trend lowers them by as much
-		c.imports++
-		c.importsExpected += odds / (1 + odds)
-	}
 }
 
 func (c *judgedTally) add(r *recording, faults []string) {
@@ -144,10 +127,8 @@ func (c *judgedTally) add(r *recording, faults []string) {
 }
 
 func (c judgedTally) String() string {
-	return fmt.Sprintf("%d of %d recordings judged rightly; without the %d unfinished ones, %d of %d; leaks missed: %d\n"+
-		"of %d sites that grow by imports, the model alone expects %.1f to leak",
-		c.all-c.wrong, c.all, c.unfinished, c.all-c.unfinished-(c.wrong-c.wrongUnfinished), c.all-c.unfinished, c.missed,
-		c.imports, c.importsExpected)
+	return fmt.Sprintf("%d of %d recordings judged rightly; without the %d unfinished ones, %d of %d; leaks missed: %d",
+		c.all-c.wrong, c.all, c.unfinished, c.all-c.unfinished-(c.wrong-c.wrongUnfinished), c.all-c.unfinished, c.missed)
 }
 
 // TestTruthIsComplete checks that the manifest and the recordings agree.
@@ -267,7 +248,7 @@ func (f *found) requireOneJudge(t *testing.T) {
 		switch {
 		case s.leaks():
 			require.GreaterOrEqual(t, s.Confidence, trend.LeakConfidence, s.Blame.Function)
-		case s.Label == trend.Suspect.String():
+		case s.Label == verdict.Suspect.String():
 			require.GreaterOrEqual(t, s.Confidence, trend.SuspectConfidence, s.Blame.Function)
 			require.Less(t, s.Confidence, trend.LeakConfidence, s.Blame.Function)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -43,7 +43,7 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 		flags.IntVar(
 			&f.minSnapshots,
 			"min-snapshots",
-			trend.MinPoints,
+			verdict.MinPoints,
 			"--fail-on waits for `N` snapshots: early verdicts are less certain",
 		)
 	})

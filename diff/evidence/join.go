@@ -7,7 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -64,7 +64,7 @@ func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) 
 // list lists a stable site with lost memory.
 func (j *Joined) list(site *growth.Site, found []*Record) {
 	switch {
-	case site.Label != trend.Stable || LossOf(found).Bytes() == 0:
+	case site.Label != verdict.Stable || LossOf(found).Bytes() == 0:
 	case site.Gained > 0:
 		j.LostLittle = append(j.LostLittle, site)
 	default:

@@ -5,7 +5,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/causes"
 	"github.com/heaplapse/heaplapse/diff/internal/group"
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -22,9 +21,6 @@ type Cause struct {
 	// function in common: Blame is that of one of them.
 	Small bool
 }
-
-// suspicious reports whether a cause leaks, or may leak.
-func (c *Cause) suspicious() bool { return c.Label.IsLeak() || c.Label == trend.Suspect }
 
 // addCauses adds the causes to a result. small are the call paths of the sites that are.
 func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []symbolize.SiteID) {
@@ -47,10 +43,9 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []s
 		return
 	}
 	for i := range r.Sites {
-		if s := &r.Sites[i]; s.Label.IsLeak() {
-			for _, id := range s.Members {
-				leaking[id] = true
-			}
+		members, _ := r.Sites[i].Leaking()
+		for _, id := range members {
+			leaking[id] = true
 		}
 	}
 	var explained int64
@@ -65,7 +60,7 @@ func (j *judgement) smallSites(r *Result, members []symbolize.SiteID) []Cause {
 	share := min(1, float64(r.SmallBytes)/float64(j.heapGained))
 	c := Cause{Site: j.site(members, 0), Sites: r.Small, Share: share, Small: true}
 	r.Tested++
-	if !c.suspicious() {
+	if !c.Label.IsSuspicious() {
 		return nil
 	}
 	return []Cause{c}
@@ -96,7 +91,7 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 		}
 		c := Cause{Site: j.site(below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
 		c.Blame = functions.find(c.Members[0], found.Function)
-		if found.Growth >= least && c.suspicious() {
+		if found.Growth >= least && c.Label.IsSuspicious() {
 			out = append(out, c)
 		}
 	}

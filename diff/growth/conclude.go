@@ -1,6 +1,8 @@
 package growth
 
-import "github.com/heaplapse/heaplapse/diff/trend"
+import (
+	"github.com/heaplapse/heaplapse/diff/verdict"
+)
 
 // conclude puts the result together.
 func conclude(s scope, g grouped, h heap, l listing) *Result {
@@ -32,8 +34,9 @@ func count(list []Site) (leaks, suspects int, onLeaks int64) {
 		switch s := &list[i]; {
 		case s.Label.IsLeak():
 			leaks++
-			onLeaks += s.Gained
-		case s.Label == trend.Suspect:
+			_, gained := s.Leaking()
+			onLeaks += gained
+		case s.Label == verdict.Suspect:
 			suspects++
 		}
 	}
@@ -43,7 +46,7 @@ func count(list []Site) (leaks, suspects int, onLeaks int64) {
 // hiddenSites is the growth of the sites that too few snapshots show to judge them.
 func hiddenSites(list []Site) (bytes int64) {
 	for i := range list {
-		if s := &list[i]; s.Label == trend.Insufficient {
+		if s := &list[i]; s.Label == verdict.Insufficient {
 			bytes += max(0, s.Gained)
 		}
 	}
@@ -52,7 +55,7 @@ func hiddenSites(list []Site) (bytes int64) {
 
 // notes are facts that make the verdict less sure, or that the heap does not show.
 func notes(s scope, h heap) (out []Note) {
-	if n := s.Len(); n >= trend.MinPoints && n < GoodPoints {
+	if n := s.Len(); n >= verdict.MinPoints && n < GoodPoints {
 		out = append(out, Note{Kind: NoteFewSnapshots, Snapshots: n})
 	}
 	if !s.hasAlloc {

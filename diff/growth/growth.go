@@ -65,7 +65,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 		j.joinInlined(groups.members)
 	}
 	listed := list(j.groups(groups.members), gained, o)
-	result := conclude(scope, groups, judgeHeap(scope, groups.heap, listed.once, options), listed)
+	result := conclude(scope, groups, judgeHeap(scope, groups.heap, j.imported(groups.members), options), listed)
 	j.addCauses(result, groups.members, listed.smallMembers)
 	result.decide()
 	return result

@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -68,7 +68,7 @@ func (j judged) leaks() (names []string) {
 func TestOnlyTheTwoLeaksAreCalledLeaks(t *testing.T) {
 	for _, name := range []string{"leaky", "leaky-jemalloc"} {
 		j := fixture(t, name, "leaky/sysroot", growth.Options{})
-		require.Equal(t, growth.VerdictLeak, j.Verdict)
+		require.Equal(t, verdict.SeriesLeak, j.Verdict)
 		require.Equal(t, []string{"leaky::remember<leaky::Request>", "plugin::Tracker::record"}, j.leaks(), name)
 		for i, s := range j.Sites {
 			require.Equal(t, i < 2, s.Label.IsLeak(), "leaks are ranked first")
@@ -87,13 +87,13 @@ func TestRatesAreTrue(t *testing.T) {
 
 func TestCacheAndChurnAreNotLeaks(t *testing.T) {
 	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{All: true})
-	labels := map[string]trend.Label{}
+	labels := map[string]verdict.Site{}
 	for _, s := range j.Sites {
 		labels[j.blamed(s)] = s.Label
 	}
-	require.Equal(t, trend.Plateaued, labels["geom::TileCache::render"])
-	require.Equal(t, trend.Stable, labels["leaky::Encoder::encode"])
-	require.Contains(t, []trend.Label{trend.Stable, trend.GrewThenFlat, trend.Plateaued}, labels["geom::mesh::Projection::warm"])
+	require.Equal(t, verdict.Plateaued, labels["geom::TileCache::render"])
+	require.Equal(t, verdict.Stable, labels["leaky::Encoder::encode"])
+	require.Contains(t, []verdict.Site{verdict.Stable, verdict.GrewThenFlat, verdict.Plateaued}, labels["geom::mesh::Projection::warm"])
 }
 
 // TestTruncatedValuesAreHiddenNotZero: the leak starts after the first truncated snapshots. In
@@ -114,8 +114,8 @@ func TestNodeBuffersAreAttributedToTheirJavaScriptFunction(t *testing.T) {
 
 func TestRestartIsJudgedOnOneImage(t *testing.T) {
 	j := fixture(t, "dialects/restart", "", growth.Options{})
-	require.Equal(t, sites.Range{First: 0, Last: 3, Of: 7, Images: true}, j.Range)
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
+	require.Equal(t, []int{0, 3, 7, 3}, []int{j.First, j.Last, j.Of(), j.Count(sites.OtherImage)})
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
 }
 
 func TestNoteAboutFewSnapshots(t *testing.T) {
@@ -128,7 +128,7 @@ func TestNoteAboutFewSnapshots(t *testing.T) {
 func TestSnapshotAtExitIsLeftOut(t *testing.T) {
 	j := fixture(t, "dialects/exit", "leaky/sysroot", growth.Options{})
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
-	require.Equal(t, 1, j.AtExit)
+	require.Equal(t, 1, j.Count(sites.AtExit))
 }
 
 func TestRecordHighsAreNotALeak(t *testing.T) {
@@ -213,8 +213,8 @@ func TestTotalsOfSitesAreThoseOfTheSnapshots(t *testing.T) {
 func TestNoVerdictOnFewSnapshots(t *testing.T) {
 	dir := madeUp(t, 3, site{0x400100, func(i int) int { return i << 24 }})
 	j := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
-	require.Equal(t, growth.TooFewSnapshots, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
+	require.Equal(t, verdict.TooFewSnapshots, j.Why)
 }
 
 // TestManyRestartsCostLittle: each process image has stacks of its own. Their columns are only as
@@ -247,8 +247,8 @@ func TestProcessGrowsOutsideItsHeap(t *testing.T) {
 	}
 	testutil.WriteFile(t, filepath.Join(dir, manifest.Name), lines, 0o600)
 	j := judge(t, dir, "", growth.Options{})
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
-	require.Equal(t, growth.OnlyProcessGrows, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
+	require.Equal(t, verdict.OnlyProcessGrows, j.Why)
 	require.Equal(t, int64(111<<20), j.LastRSS)
 	require.Contains(t, j.Notes, growth.Note{Kind: growth.NoteProcessGrows, Bytes: 11 << 20})
 }
@@ -261,8 +261,8 @@ func TestNothingRecorded(t *testing.T) {
 			"heap profile: 0: 0 [0: 0] @ heapprofile\n\nMAPPED_LIBRARIES:\n", 0o600)
 	}
 	j := judge(t, dir, "", growth.Options{})
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
-	require.Equal(t, growth.NothingRecorded, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
+	require.Equal(t, verdict.NothingRecorded, j.Why)
 }
 
 // TestSuppressedGrowthIsTakenOut: what a suppression names is neither judged nor a part of the

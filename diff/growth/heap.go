@@ -18,18 +18,21 @@ type heap struct {
 }
 
 // judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
-// set that is not heap. once is the growth in bytes by code that runs once.
-func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
-	p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: s.highWater, EndUnseen: s.silence.still}
-	if gained := float64(sizes[s.Last] - sizes[s.First]); gained > 0 {
-		p.Once = min(1, once/gained)
+// set that is not heap. imported are the bytes of code that runs once, which does not leak.
+func judgeHeap(s scope, sizes, imported []int64, o trend.Options) heap {
+	judge := func(size func(i int) int64) trend.Verdict {
+		p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: s.highWater, EndUnseen: s.silence.still}
+		for i := s.First; i <= s.Last; i++ {
+			p.T = append(p.T, s.series.Clock.At[i])
+			p.Work = s.appendWork(p.Work, i)
+			p.Live = append(p.Live, float64(size(i)))
+		}
+		return trend.Judge(p, o)
 	}
-	for i := s.First; i <= s.Last; i++ {
-		p.T = append(p.T, s.series.Clock.At[i])
-		p.Work = s.appendWork(p.Work, i)
-		p.Live = append(p.Live, float64(sizes[i]))
+	h := heap{total: judge(func(i int) int64 { return sizes[i] }), first: sizes[s.First], last: sizes[s.Last]}
+	if slices.Max(imported) > 0 {
+		h.total = h.total.Of(judge(func(i int) int64 { return sizes[i] - imported[i] }), o)
 	}
-	h := heap{total: trend.Judge(p, o), first: sizes[s.First], last: sizes[s.Last]}
 	resident, outside := residentPoints(s, sizes)
 	if last := len(resident.T) - 1; last >= 0 {
 		rss, rest := trend.Judge(resident, o), trend.Judge(outside, o)

@@ -27,20 +27,15 @@ type judgement struct {
 	crowd      crowd
 }
 
-// judged is the sites of a group, and the number of curves that were judged to find them.
-type judged struct {
-	sites  []Site
-	tested int
-}
-
-// groups yields the sites of each group. A series may have many, of which few are listed.
-func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq[judged] {
-	return func(yield func(judged) bool) {
+// groups yields the site of each group, and the number of curves that were judged for it. A series may have many,
+// of which few are listed.
+func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq2[*Site, int] {
+	return func(yield func(*Site, int) bool) {
 		for i, members := range groups {
 			if len(members) == 0 {
 				continue // they were moved to another group
 			}
-			if !yield(j.group(members, j.crowd.inStep(i))) {
+			if s, tested := j.group(members, j.crowd.inStep(i)); !yield(&s, tested) {
 				return
 			}
 		}
@@ -48,40 +43,44 @@ func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq[judged] {
 }
 
 // group judges a group and, if it does not leak, its members: other members may hide the growth of
-// one. A member that leaks is listed separately, unless
+// one. A member that leaks makes the group a leak, as a part of it, unless
 //   - the other members shrink by as much: then allocations only moved from one caller to another,
 //   - its curve follows the others: then it is no more evidence of a leak than the group.
-func (j *judgement) group(members []symbolize.SiteID, inStep float64) judged {
-	whole := j.site(members, inStep)
-	out := judged{tested: 1}
+func (j *judgement) group(members []symbolize.SiteID, inStep float64) (whole Site, tested int) {
+	whole = j.site(members, inStep)
 	if whole.Label.IsLeak() || len(members) == 1 {
-		out.sites = []Site{whole}
-		return out
+		return whole, 1
 	}
 	var leaks []Site
-	for _, m := range members {
-		if s := j.site([]symbolize.SiteID{m}, inStep); s.Label.IsLeak() {
-			leaks = append(leaks, s)
-		}
-	}
-	out.tested += len(members)
 	rest := slices.Clone(members)
-	for _, s := range leaks {
-		if !s.follows(&whole) && j.lost(members, &s) < 0.5*float64(s.Gained) {
-			out.sites = append(out.sites, s)
-			rest = slices.DeleteFunc(rest, func(m symbolize.SiteID) bool { return m == s.Members[0] })
+	for _, m := range members {
+		s := j.site([]symbolize.SiteID{m}, inStep)
+		if s.Label.IsLeak() && !s.follows(&whole) && j.lost(members, &s) < 0.5*float64(s.Gained) {
+			leaks = append(leaks, s)
+			rest = slices.DeleteFunc(rest, func(other symbolize.SiteID) bool { return other == m })
 		}
 	}
-	switch len(rest) {
-	case 0:
-		return out
-	case len(members):
-		out.sites = append(out.sites, whole)
-	default:
-		out.sites = append(out.sites, j.site(rest, inStep))
-		out.tested++
+	tested = 1 + len(members)
+	if len(leaks) == 0 {
+		return whole, tested
 	}
-	return out
+	if len(rest) > 0 {
+		leaks = append(leaks, j.site(rest, inStep))
+		tested++
+	}
+	rank(leaks)
+	whole.join(leaks)
+	return whole, tested
+}
+
+// join makes a site of its parts, the worst first: its verdict is that of the worst one.
+func (s *Site) join(parts []Site) {
+	s.Verdict, s.Members, s.Blame = parts[0].Verdict, nil, parts[0].Blame
+	for i := range parts {
+		p := &parts[i]
+		s.Members = append(s.Members, p.Members...)
+		s.Parts = append(s.Parts, Part{p.Verdict, p.Gained, p.Members})
+	}
 }
 
 // lost is what the call paths of a group have shrunk by since one of them began to grow.
@@ -121,19 +120,39 @@ func (s *Site) follows(group *Site) bool {
 	return stats.Explained(own, rest) >= sameCurve
 }
 
-// site judges the sum of some call paths. inStep is described at [trend.Points].
+// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs once, such as that
+// of a module that is imported, does not leak: the probability of a leak is that of the other call paths.
 func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
-	column := sumOf(j.columns, ids, j.scope.series.Heads)
-	s := siteOf(column, len(j.scope.series.Heads))
-	s.Gained = j.scope.gained(column)
-	p := j.scope.points(column)
-	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*s.Gained > j.heapGained
-	p.Growers, p.Share = j.crowd.growers, float64(s.Gained)/float64(max(1, j.heapGained))
-	p.Once = j.once(ids, s.Gained)
-	s.Verdict = trend.Judge(p, j.options)
+	s := j.curve(ids)
+	importing, rest := j.importing(ids, s.Gained)
+	once := j.gained(importing)
+	if s.Gained > 0 {
+		s.ImportShare = max(0, min(1, float64(once)/float64(s.Gained)))
+	}
+	s.Verdict = j.judge(ids, s.Gained, s.ImportShare, inStep)
+	if len(importing) > 0 {
+		s.Verdict = s.Verdict.Of(j.judge(rest, s.Gained-once, 0, inStep), j.options)
+	}
 	s.Members = j.byGrowth(ids)
 	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
 	return s
+}
+
+// curve is the sum of some call paths, without a verdict.
+func (j *judgement) curve(ids []symbolize.SiteID) Site {
+	column := sumOf(j.columns, ids, j.scope.series.Heads)
+	s := siteOf(column, len(j.scope.series.Heads))
+	s.Gained = j.scope.gained(column)
+	return s
+}
+
+// judge judges the sum of some call paths by its curve; there may be none.
+func (j *judgement) judge(ids []symbolize.SiteID, gained int64, importShare, inStep float64) trend.Verdict {
+	p := j.scope.points(sumOf(j.columns, ids, j.scope.series.Heads))
+	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*gained > j.heapGained
+	p.Growers, p.Share = j.crowd.growers, float64(gained)/float64(max(1, j.heapGained))
+	p.ImportShare = importShare
+	return trend.Judge(p, j.options)
 }
 
 // stack is the stack of a call path, the innermost frame first.
@@ -141,18 +160,40 @@ func (j *judgement) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return j.symbols.Stack(j.symbols.SiteStack(site))
 }
 
-// once is the share of a growth that call paths gained while Python imported modules.
-func (j *judgement) once(ids []symbolize.SiteID, gained int64) float64 {
+// importing returns the call paths that grew while Python imported modules, and the others. Those of a site that grew
+// too little to be judged are not looked at.
+func (j *judgement) importing(ids []symbolize.SiteID, gained int64) (importing, others []symbolize.SiteID) {
 	if float64(gained) < trend.LeastScale*j.options.MinGrowth {
-		return 0 // it is not judged
+		return nil, ids
 	}
-	var once int64
 	for _, s := range ids {
-		if g := j.scope.gained(j.columns[s]); g > 0 && j.blamer.Importing(j.stack(s)) {
-			once += g
+		if j.scope.gained(j.columns[s]) > 0 && j.blamer.Importing(j.stack(s)) {
+			importing = append(importing, s)
+		} else {
+			others = append(others, s)
 		}
 	}
-	return min(1, float64(once)/float64(gained))
+	return importing, others
+}
+
+// imported are the bytes in use, by snapshot, of the call paths that grew while Python imported modules.
+func (j *judgement) imported(groups [][]symbolize.SiteID) []int64 {
+	sum := make([]int64, len(j.scope.series.Heads))
+	for _, members := range groups {
+		importing, _ := j.importing(members, j.gained(members))
+		for _, m := range importing {
+			addVisible(sum, j.columns[m])
+		}
+	}
+	return sum
+}
+
+// gained is the growth of some call paths.
+func (j *judgement) gained(ids []symbolize.SiteID) (bytes int64) {
+	for _, s := range ids {
+		bytes += j.scope.gained(j.columns[s])
+	}
+	return bytes
 }
 
 // sumOf is the column of some call paths.

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -26,17 +26,13 @@ type listing struct {
 	// large.
 	likeliest *Site
 	chance    float64
-	// once is the growth in bytes by code that runs once.
-	once float64
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
-func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
-	for group := range groups {
-		l.tested += group.tested
-		for i := range group.sites {
-			l.add(&group.sites[i], heapGained, o)
-		}
+func list(groups iter.Seq2[*Site, int], heapGained int64, o Options) (l listing) {
+	for site, tested := range groups {
+		l.tested += tested
+		l.add(site, heapGained, o)
 	}
 	rank(l.sites)
 	rank(l.stable)
@@ -45,7 +41,6 @@ func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
 
 // add lists a site or counts it.
 func (l *listing) add(s *Site, heapGained int64, o Options) {
-	l.once += s.Once * float64(s.Gained)
 	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
 		l.likeliest, l.chance = s, s.Confidence
 	}
@@ -72,9 +67,9 @@ func (l *listing) add(s *Site, heapGained int64, o Options) {
 // has too few points for one, grew by enough.
 func significant(s *Site, minBytes int64) bool {
 	switch s.Label {
-	case trend.Stable:
+	case verdict.Stable:
 		return false
-	case trend.Insufficient:
+	case verdict.Insufficient:
 		return s.Gained >= minBytes
 	}
 	return true
@@ -83,15 +78,9 @@ func significant(s *Site, minBytes int64) bool {
 // rank orders sites by label, then by the lower end of the slope's interval times the confidence,
 // then by growth.
 func rank(list []Site) {
-	order := func(s Site) trend.Label {
-		if s.Label == trend.LeakLate {
-			return trend.Leak
-		}
-		return s.Label
-	}
 	slices.SortStableFunc(list, func(a, b Site) int {
 		return cmp.Or(
-			cmp.Compare(order(a), order(b)),
+			cmp.Compare(a.Label.Rank(), b.Label.Rank()),
 			cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence),
 			cmp.Compare(b.Growth, a.Growth))
 	})

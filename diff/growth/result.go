@@ -6,6 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -42,15 +43,15 @@ type Note struct {
 	Still     bool
 }
 
-// GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the
+// GoodPoints is the number of snapshots from which on verdicts are good; [verdict.MinPoints] is the
 // least.
 const GoodPoints = 12
 
 // Result is what grows in a series.
 type Result struct {
-	Verdict SeriesVerdict
+	Verdict verdict.Series
 	// Why is what Verdict rests on.
-	Why Reason
+	Why verdict.Reason
 	// Chance is the probability that the series leaks: the confidence of its likeliest leak, or of the
 	// growth of the whole heap if no site has it.
 	Chance float64
@@ -114,6 +115,29 @@ type Suppressed struct {
 	Gained int64
 }
 
+// Part is some call paths of a site.
+type Part struct {
+	trend.Verdict
+	Gained  int64
+	Members []symbolize.SiteID
+}
+
+// Leaking returns the call paths that leak, and their growth; none if the site does not leak.
+func (s *Site) Leaking() (members []symbolize.SiteID, gained int64) {
+	if !s.Label.IsLeak() {
+		return nil, 0
+	}
+	for i := range s.Parts {
+		if p := &s.Parts[i]; i == 0 || p.Label.IsLeak() {
+			members, gained = append(members, p.Members...), gained+p.Gained
+		}
+	}
+	if s.Parts == nil {
+		return s.Members, s.Gained
+	}
+	return members, gained
+}
+
 // Site is a group of call paths that are attributed to one frame.
 type Site struct {
 	trend.Verdict
@@ -121,8 +145,11 @@ type Site struct {
 	Pool *Pool
 	// Gained is the last visible value minus the first, within the judged snapshots.
 	Gained int64
-	// Members are its call paths, the one that grew most first.
+	// Members are its call paths, the one that grew most first; those of the first part first.
 	Members []symbolize.SiteID
+	// Parts are call paths that were judged apart, the worst first, because some leak and the others do not. The
+	// verdict is that of the first. nil if all call paths were judged together.
+	Parts []Part
 	// Blame refers to a frame of the first member's stack.
 	Blame class.FrameRef
 	// Bytes and Objects in use by snapshot; Visible is false where truncation hides them.

@@ -3,7 +3,8 @@ package growth
 import (
 	"time"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -40,7 +41,7 @@ const (
 func silenceOf(s *scope) (out silence) {
 	last, times := s.Last, s.series.Clock.Times
 	end := s.endOfProcess()
-	if end == nil || last+1+s.AtExit != s.Of || s.Len() < trend.MinPoints {
+	if end == nil || last+1+s.Count(sites.AtExit) != s.Of() || s.Len() < verdict.MinPoints {
 		return out
 	}
 	first := s.firstOfImage()
@@ -119,7 +120,7 @@ func (s *scope) hasLater(pid int) bool {
 func (s *scope) grewByTheExit() bool {
 	size := func(i int) float64 { return float64(s.series.Heads[i].Heap().InuseBytes) }
 	step := max(0, size(s.Last)-size(s.First)) / float64(s.Len()-1)
-	for i := s.Last + 1; i < s.Of; i++ {
+	for i := s.Last + 1; i < s.Of(); i++ {
 		if size(i)-size(s.Last) > stepsToExit*step {
 			return true
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -144,7 +146,7 @@ func TestASilentEnd(t *testing.T) {
 			require.Equal(t, c.want == judged, note.Still)
 			require.Equal(t, ok && p.trigger == "time", note.Timed)
 			if !strings.HasSuffix(name, "the end") { // the pause itself shows in the curve
-				require.Equal(t, c.want == judged, result.Verdict == growth.VerdictUndecided, result.Chance)
+				require.Equal(t, c.want == judged, result.Verdict == verdict.SeriesUndecided, result.Chance)
 			}
 			if ok {
 				require.Equal(t, time.Duration(p.minutes)*time.Minute, note.Time)
@@ -174,10 +176,10 @@ func TestTheExitShowsWhatASilenceHides(t *testing.T) {
 		p.lines = snapshotLine(13, 70, 1, "exit")
 		bytes := func(i int) int { return min(i, 11)<<20 + (i/12)*(atExit-11)<<20 }
 		result := p.judged(t, growth.Options{}, site{0x400100, bytes})
-		require.Equal(t, 1, result.AtExit)
+		require.Equal(t, 1, result.Count(sites.AtExit))
 		note, _ := silence(result.Notes)
 		require.Equal(t, judged, note.Still, "%d MiB", atExit)
-		require.Equal(t, judged, result.Verdict == growth.VerdictUndecided, "%d MiB", atExit)
+		require.Equal(t, judged, result.Verdict == verdict.SeriesUndecided, "%d MiB", atExit)
 	}
 }
 
@@ -190,5 +192,5 @@ func TestASilenceAfterAFall(t *testing.T) {
 	result := p.judged(t, growth.Options{}, site{0x400100, rises}, site{0x400200, falls})
 	note, _ := silence(result.Notes)
 	require.True(t, note.Still)
-	require.Equal(t, growth.VerdictUndecided, result.Verdict)
+	require.Equal(t, verdict.SeriesUndecided, result.Verdict)
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -19,8 +21,8 @@ import (
 // likeliest site.
 func TestASeriesOfSuspectsIsUndecided(t *testing.T) {
 	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{LeakConfidence: 0.9999})
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
-	require.Equal(t, growth.SitesSuspect, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
+	require.Equal(t, verdict.SitesSuspect, j.Why)
 	require.False(t, j.Why.DataMissing())
 	require.Equal(t, 2, j.Suspects)
 	require.Equal(t, "leaky::remember<leaky::Request>", j.blamed(*j.Likeliest))
@@ -34,14 +36,14 @@ func TestABusyMachine(t *testing.T) {
 	leak := fixture(t, "real/busy_leak", "real/sysroot", growth.Options{})
 	require.Equal(t, []string{"Ledger::post"}, leak.leaks())
 	cache := fixture(t, "real/busy_cache", "real/sysroot", growth.Options{})
-	require.Equal(t, growth.VerdictNoLeak, cache.Verdict)
+	require.Equal(t, verdict.SeriesNoLeak, cache.Verdict)
 	require.Less(t, cache.Chance, trend.SuspectConfidence)
 }
 
 // TestTheSnapshotOfTheExitIsNotJudged: nine tenths of the heap are freed there.
 func TestTheSnapshotOfTheExitIsNotJudged(t *testing.T) {
 	j := fixture(t, "real/exit_leak", "real/sysroot", growth.Options{})
-	require.Equal(t, 1, j.AtExit)
+	require.Equal(t, 1, j.Count(sites.AtExit))
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
 	require.Equal(t, []string{"Ledger::post"}, j.leaks())
 }
@@ -61,7 +63,7 @@ func TestTheManifestKnowsTheExit(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text.String()), 0o600))
 	j := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, 1, j.AtExit)
+	require.Equal(t, 1, j.Count(sites.AtExit))
 	require.Equal(t, 22, j.Last)
 }
 
@@ -83,14 +85,14 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 	started := withRSS(t, madeUp(t, 24, flat), 24, func(i int) int64 { return 20<<20 + 40<<20*int64(min(i, 2))/2 })
 	j := judge(t, started, "/nonexistent", growth.Options{})
 	require.False(t, j.ProcessGrows)
-	require.Equal(t, growth.NothingGrows, j.Why)
+	require.Equal(t, verdict.NothingGrows, j.Why)
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrew, Bytes: 40 << 20}}, j.Notes)
 
 	grows := withRSS(t, madeUp(t, 24, flat), 24, func(i int) int64 { return 20<<20 + 3<<20*int64(i) })
 	j = judge(t, grows, "/nonexistent", growth.Options{})
 	require.True(t, j.ProcessGrows, "%+v", j.Outside)
-	require.Equal(t, growth.OnlyProcessGrows, j.Why)
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
+	require.Equal(t, verdict.OnlyProcessGrows, j.Why)
+	require.Equal(t, verdict.SeriesUndecided, j.Verdict)
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 69 << 20}}, j.Notes)
 }
 
@@ -98,7 +100,7 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 func TestAFallingHeap(t *testing.T) {
 	dir := madeUp(t, 12, site{0x400100, func(i int) int { return (20 - i) << 20 }})
 	result := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, growth.VerdictNoLeak, result.Verdict)
+	require.Equal(t, verdict.SeriesNoLeak, result.Verdict)
 }
 
 // TestManySmallSites: where the heap grows in sites that are too small to be judged, their sum is, and
@@ -111,8 +113,8 @@ func TestManySmallSites(t *testing.T) {
 	dir := madeUp(t, 24, list...)
 	for _, all := range []bool{false, true} {
 		j := judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", All: all})
-		require.Equal(t, growth.VerdictLeak, j.Verdict)
-		require.Equal(t, growth.CauseLeaks, j.Why)
+		require.Equal(t, verdict.SeriesLeak, j.Verdict)
+		require.Equal(t, verdict.CauseLeaks, j.Why)
 		require.Zero(t, j.Leaks)
 		require.Len(t, j.Causes, 1)
 		require.True(t, j.Causes[0].Small)
@@ -120,7 +122,7 @@ func TestManySmallSites(t *testing.T) {
 		require.Equal(t, j.LastHeap-j.FirstHeap, j.Causes[0].Gained)
 		require.InDelta(t, j.Causes[0].Confidence, j.Chance, 0)
 	}
-	require.Equal(t, growth.VerdictLeak, judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", MinBytes: 64 << 10}).Verdict)
+	require.Equal(t, verdict.SeriesLeak, judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", MinBytes: 64 << 10}).Verdict)
 }
 
 // TestAllocationsThatMoveToAnotherCallPath: a cache is used through another caller from some moment on, as when

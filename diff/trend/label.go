@@ -5,37 +5,8 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
-
-// Label is the verdict on one series.
-type Label uint8
-
-// Labels, the most alarming first.
-const (
-	Leak         Label = iota // grows, most likely without end
-	LeakLate                  // a leak that began within the series
-	Suspect                   // may leak, but not clearly
-	Loading                   // grows while code runs that runs once, such as that of imported modules
-	Warming                   // follows a saturating curve
-	Plateaued                 // grew and has stopped
-	LoadDriven                // grows because the process allocates faster
-	GrewThenFlat              // one jump, flat since
-	Irregular                 // grows in a way that no other label describes, and that is hardly a leak
-	Shrinking
-	Stable
-	Insufficient // too few points
-)
-
-var labelNames = [...]string{
-	"leak", "leak-late", "suspect", "loading", "warming", "plateaued", "load-driven",
-	"grew-then-flat", "irregular", "shrinking", "stable", "insufficient",
-}
-
-// String returns the stable name used in JSON, e.g. "leak-late".
-func (l Label) String() string { return labelNames[l] }
-
-// IsLeak reports whether the label is Leak or LeakLate.
-func (l Label) IsLeak() bool { return l == Leak || l == LeakLate }
 
 // Thresholds of the confidence. They are the same for all input, because confidence is calibrated
 // for each kind of it. docs/growth-benchmark.md has the table that they were chosen with.
@@ -53,11 +24,6 @@ const (
 	keeps = 0.9
 )
 
-// onceOdds is what is added to the logarithm of the odds of a leak if all of the growth is by code that
-// runs once. TestRealRecordings logs what it follows from: of 22 sites of real programs that grow
-// while modules are imported, the model alone expects 6.4 to leak, and none does. With it, 1 is expected.
-const onceOdds = -3 // a twentieth of the odds
-
 // mostConfidence bounds the confidence where the shape is no evidence. A series whose end was not seen
 // may have stopped growing there. One that was seen at its own record highs rises by construction, unless
 // it keeps what it allocates.
@@ -74,24 +40,24 @@ func (s *series) canLeak(l line, growth float64) bool {
 }
 
 // otherwise returns the label of a series that does not leak: what explains its growth best.
-func (s *series) otherwise(l line, c curves, growth float64) Label {
+func (s *series) otherwise(l line, c curves, growth float64) verdict.Site {
 	switch {
 	case -l.over >= s.minGrowth && l.z <= -significant && -l.over >= 2*l.sigma:
-		return Shrinking
+		return verdict.Shrinking
 	case s.canLeak(l, growth) && s.jump().isWhole():
-		return GrewThenFlat
+		return verdict.GrewThenFlat
 	case !s.growing(l):
-		return Stable
+		return verdict.Stable
 	case s.oldRise(l, growth):
-		return Plateaued
-	case s.Once > 0.5:
-		return Loading
+		return verdict.Plateaued
+	case s.ImportShare > 0.5:
+		return verdict.Loading
 	case s.loadDriven(l):
-		return LoadDriven
+		return verdict.LoadDriven
 	case c.warming():
-		return Warming
+		return verdict.Warming
 	}
-	return Irregular
+	return verdict.Irregular
 }
 
 const (
@@ -111,11 +77,11 @@ func (s *series) growing(l line) bool {
 // lateLeak returns the line of the last part of a leak that began within the series; false if it
 // did not. It began late if the best two lines meet after the first quarter, and the series was
 // flat until then.
-func (s *series) lateLeak(label Label, f *Features, growth float64) (line, bool) {
+func (s *series) lateLeak(label verdict.Site, f *Features, growth float64) (line, bool) {
 	from, _ := slices.BinarySearch(s.t, f[FeatureKnee])
 	from = min(from, len(s.t)-1)
 	before := s.Live[:from]
-	if label != Leak || f[FeatureKnee] < 0.25 || len(s.t)-from < 4 || len(before) < 3 ||
+	if label != verdict.Leak || f[FeatureKnee] < 0.25 || len(s.t)-from < 4 || len(before) < 3 ||
 		slices.Max(before)-slices.Min(before) > 0.1*growth {
 		return line{}, false
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
 // TestModelAgreesWithLightGBM compares with the log-odds that LightGBM computed for some examples when
@@ -86,7 +88,7 @@ func TestFeaturesAreFinite(t *testing.T) {
 		"alloc backwards": func(i int) (float64, float64, float64) { return float64(i) * 1e7, 1, 1e9 - float64(i)*1e8 },
 	}
 	for name, shape := range shapes {
-		for _, n := range []int{MinPoints, 7, 12, 64, 500} {
+		for _, n := range []int{verdict.MinPoints, 7, 12, 64, 500} {
 			var p Points
 			for i := range n {
 				live, objects, alloc := shape(i * 10 / n)

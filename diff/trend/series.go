@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
 // series is a prepared time series. It is not changed after [prepare].
@@ -28,7 +29,7 @@ func prepare(p Points, o Options) (s series, ok bool) {
 	o.MinGrowth, o.LeakConfidence = cmp.Or(o.MinGrowth, DefaultMinGrowth), cmp.Or(o.LeakConfidence, LeakConfidence)
 	p = p.distinct()
 	undefined := func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }
-	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, undefined) {
+	if len(p.T) < verdict.MinPoints || slices.ContainsFunc(p.Live, undefined) {
 		return s, false
 	}
 	s = series{

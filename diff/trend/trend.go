@@ -3,6 +3,8 @@ package trend
 import (
 	"cmp"
 	"math"
+
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
 // Points is a time series. All slices have the same length; T rises.
@@ -34,9 +36,9 @@ type Points struct {
 	// Dominates reports whether the series makes up most of the heap's growth. It then rises by
 	// construction as the heap does.
 	Dominates bool
-	// Once is the share of the growth, 0 to 1, that code allocated which runs once in a process, such
-	// as that of a module that is imported.
-	Once float64
+	// ImportShare is the share of the growth, 0 to 1, that code allocated which runs once in a process, such
+	// as that of a module that is imported. It names what does not leak, and does not change the probability.
+	ImportShare float64
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points
@@ -54,16 +56,13 @@ type Options struct {
 // DefaultMinGrowth is the least growth that counts by default, in bytes.
 const DefaultMinGrowth = 1 << 20
 
-// MinPoints is the least number of points for a verdict.
-const MinPoints = 6
-
 // Verdict is what [Judge] finds, with the numbers that it rests on.
 type Verdict struct {
-	Label Label
+	Label verdict.Site
 	// Confidence is the probability that the series leaks. It is set for every label.
 	Confidence float64
 	// Otherwise is the label if the series does not leak. CanLeak reports whether it grew enough to be called a leak.
-	Otherwise Label
+	Otherwise verdict.Site
 	CanLeak   bool
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features
@@ -84,8 +83,8 @@ type Verdict struct {
 	// Resizing reports whether bytes grow and the number of objects does not, as when one table
 	// doubles.
 	Resizing bool
-	// Once is that of the points.
-	Once float64
+	// ImportShare is that of the points.
+	ImportShare float64
 	// Points is the number of points.
 	Points int
 }
@@ -97,22 +96,22 @@ const LeastScale = 0.3
 func Judge(p Points, o Options) Verdict {
 	s, ok := prepare(p, o)
 	if !ok {
-		return Verdict{Label: Insufficient, Otherwise: Insufficient, Points: len(p.T), Retention: math.NaN()}
+		return Verdict{Label: verdict.Insufficient, Otherwise: verdict.Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
 	l := s.line()
 	v := Verdict{
-		Label: Stable, Otherwise: Stable, Points: len(p.T), Once: p.Once, Z: l.z,
+		Label: verdict.Stable, Otherwise: verdict.Stable, Points: len(p.T), ImportShare: p.ImportShare, Z: l.z,
 		Tail: l.tail.Slope / l.Slope, Retention: l.retention,
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
-		v.Confidence = min(probability(logOdds(model(), &v.Features)+s.Once*onceOdds), s.mostConfidence(l))
+		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))
 		v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 		v.setLabel(v.Confidence, s.leakAt)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
-			v.Label = LeakLate
+			v.Label = verdict.LeakLate
 			v.setLine(late)
 		}
 	}
@@ -123,12 +122,18 @@ func Judge(p Points, o Options) Verdict {
 
 // WithConfidence returns the verdict with another confidence, and the label that follows from it.
 func (v Verdict) WithConfidence(confidence, leakAt float64) Verdict {
-	late := v.Label == LeakLate
+	late := v.Label == verdict.LeakLate
 	v.setLabel(confidence, cmp.Or(leakAt, LeakConfidence))
-	if late && v.Label == Leak {
-		v.Label = LeakLate
+	if late && v.Label == verdict.Leak {
+		v.Label = verdict.LeakLate
 	}
 	return v
+}
+
+// Of returns the verdict with the probability that a part of the series leaks, the only one that can.
+func (v Verdict) Of(part Verdict, o Options) Verdict {
+	v.CanLeak = part.CanLeak
+	return v.WithConfidence(part.Confidence, o.LeakConfidence)
 }
 
 // setLabel sets the confidence and the label. The confidence alone decides whether a series is a leak, a
@@ -137,9 +142,9 @@ func (v *Verdict) setLabel(confidence, leakAt float64) {
 	v.Confidence, v.Label = confidence, v.Otherwise
 	switch {
 	case v.CanLeak && confidence >= leakAt:
-		v.Label = Leak
+		v.Label = verdict.Leak
 	case v.CanLeak && confidence >= SuspectConfidence:
-		v.Label = Suspect
+		v.Label = verdict.Suspect
 	}
 }
 

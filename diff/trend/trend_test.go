@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
 const mib = 1 << 20
@@ -46,28 +48,28 @@ func TestShapes(t *testing.T) {
 		noise float64
 		live  func(float64) float64
 		rate  func(float64) float64
-		want  []Label
+		want  []verdict.Site
 	}{
-		{"constant", 0.2 * mib, line(50, 0), constantRate, []Label{Stable}},
-		{"noise alone", 5 * mib, line(50, 0), constantRate, []Label{Stable}},
-		{"steady leak", 0.1 * mib, line(5, 20), constantRate, []Label{Leak}},
-		{"steady leak in noise", 1 * mib, line(5, 20), constantRate, []Label{Leak}},
-		{"leak below the threshold", 0.01 * mib, line(5, 0.5), constantRate, []Label{Stable}},
-		{"shrinking", 0.1 * mib, line(30, -20), constantRate, []Label{Shrinking}},
-		{"cache that fills early", 0.1 * mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.1)) }, constantRate, []Label{Plateaued, Warming, Stable}},
-		{"cache that fills late", 0.1 * mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.3)) }, constantRate, []Label{Warming, Plateaued, Suspect}},
-		{"bounded fill, then exactly flat", 0, func(x float64) float64 { return 20 * mib * min(1, x/0.35) }, constantRate, []Label{Plateaued, Warming}},
+		{"constant", 0.2 * mib, line(50, 0), constantRate, []verdict.Site{verdict.Stable}},
+		{"noise alone", 5 * mib, line(50, 0), constantRate, []verdict.Site{verdict.Stable}},
+		{"steady leak", 0.1 * mib, line(5, 20), constantRate, []verdict.Site{verdict.Leak}},
+		{"steady leak in noise", 1 * mib, line(5, 20), constantRate, []verdict.Site{verdict.Leak}},
+		{"leak below the threshold", 0.01 * mib, line(5, 0.5), constantRate, []verdict.Site{verdict.Stable}},
+		{"shrinking", 0.1 * mib, line(30, -20), constantRate, []verdict.Site{verdict.Shrinking}},
+		{"cache that fills early", 0.1 * mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.1)) }, constantRate, []verdict.Site{verdict.Plateaued, verdict.Warming, verdict.Stable}},
+		{"cache that fills late", 0.1 * mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.3)) }, constantRate, []verdict.Site{verdict.Warming, verdict.Plateaued, verdict.Suspect}},
+		{"bounded fill, then exactly flat", 0, func(x float64) float64 { return 20 * mib * min(1, x/0.35) }, constantRate, []verdict.Site{verdict.Plateaued, verdict.Warming}},
 		{"one jump", 0.1 * mib, func(x float64) float64 {
 			if x > 0.4 {
 				return 30 * mib
 			}
 			return 10 * mib
-		}, constantRate, []Label{GrewThenFlat, Plateaued, Stable}},
-		{"sawtooth", 0.1 * mib, func(x float64) float64 { return 20 * mib * math.Mod(5*x, 1) }, constantRate, []Label{Stable}},
-		{"daily cycle", 0.1 * mib, func(x float64) float64 { return (30 + 10*math.Sin(8*math.Pi*x)) * mib }, constantRate, []Label{Stable}},
-		{"load ramp", 0.1 * mib, func(x float64) float64 { return (10 + 20*x) * mib }, func(x float64) float64 { return (100 + 200*x) * mib }, []Label{LoadDriven, Suspect}},
-		{"leak under a filling cache", 0.1 * mib, func(x float64) float64 { return 20*mib*(1-math.Exp(-x/0.1)) + 20*mib*x }, constantRate, []Label{Leak}},
-		{"leak that starts late", 0.1 * mib, func(x float64) float64 { return (5 + 40*max(0, x-0.6)) * mib }, constantRate, []Label{LeakLate, Leak, Suspect}},
+		}, constantRate, []verdict.Site{verdict.GrewThenFlat, verdict.Plateaued, verdict.Stable}},
+		{"sawtooth", 0.1 * mib, func(x float64) float64 { return 20 * mib * math.Mod(5*x, 1) }, constantRate, []verdict.Site{verdict.Stable}},
+		{"daily cycle", 0.1 * mib, func(x float64) float64 { return (30 + 10*math.Sin(8*math.Pi*x)) * mib }, constantRate, []verdict.Site{verdict.Stable}},
+		{"load ramp", 0.1 * mib, func(x float64) float64 { return (10 + 20*x) * mib }, func(x float64) float64 { return (100 + 200*x) * mib }, []verdict.Site{verdict.LoadDriven, verdict.Suspect}},
+		{"leak under a filling cache", 0.1 * mib, func(x float64) float64 { return 20*mib*(1-math.Exp(-x/0.1)) + 20*mib*x }, constantRate, []verdict.Site{verdict.Leak}},
+		{"leak that starts late", 0.1 * mib, func(x float64) float64 { return (5 + 40*max(0, x-0.6)) * mib }, constantRate, []verdict.Site{verdict.LeakLate, verdict.Leak, verdict.Suspect}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,10 +82,10 @@ func TestShapes(t *testing.T) {
 }
 
 func TestTooFewPointsAreInsufficient(t *testing.T) {
-	for n := 2; n < MinPoints; n++ {
-		require.Equal(t, Insufficient, Judge(sample(n, 1, 0, func(x float64) float64 { return 100 * mib * x }, constantRate), Options{}).Label)
+	for n := 2; n < verdict.MinPoints; n++ {
+		require.Equal(t, verdict.Insufficient, Judge(sample(n, 1, 0, func(x float64) float64 { return 100 * mib * x }, constantRate), Options{}).Label)
 	}
-	require.Equal(t, Insufficient, Judge(Points{}, Options{}).Label)
+	require.Equal(t, verdict.Insufficient, Judge(Points{}, Options{}).Label)
 }
 
 func TestConfidenceFallsWithNoise(t *testing.T) {
@@ -122,23 +124,17 @@ func TestResizingIsBytesWithoutObjects(t *testing.T) {
 	require.True(t, Judge(p, Options{}).Resizing)
 }
 
-func TestNamesOfLabelsAreStable(t *testing.T) {
-	require.Equal(t, "leak", Leak.String())
-	require.Equal(t, "insufficient", Insufficient.String())
-	require.Len(t, labelNames, int(Insufficient)+1)
-}
-
 // TestLongSeriesAreJudgedByWindows: the cost of the statistics is quadratic, and must not be that
 // of 5,000 points.
 func TestLongSeriesAreJudgedByWindows(t *testing.T) {
 	leak := sample(5000, 1, 3*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
 	v := Judge(leak, Options{})
-	require.Equal(t, Leak, v.Label)
+	require.Equal(t, verdict.Leak, v.Label)
 	require.Equal(t, 5000, v.Points)
 	require.Len(t, leak.windowed(maxWindows).T, maxWindows)
 	require.InEpsilon(t, 20*mib, v.Growth, 0.05)
 	flat := sample(5000, 1, 3*mib, func(float64) float64 { return 50 * mib }, constantRate)
-	require.Equal(t, Stable, Judge(flat, Options{}).Label)
+	require.Equal(t, verdict.Stable, Judge(flat, Options{}).Label)
 }
 
 // TestTiedTimesChangeNothing: files may have the same time if it counts whole seconds.
@@ -159,7 +155,7 @@ func TestTiedTimesChangeNothing(t *testing.T) {
 func TestNaNIsInsufficient(t *testing.T) {
 	p := sample(24, 1, 0, func(x float64) float64 { return 20 * mib * x }, constantRate)
 	p.Live[5] = math.NaN()
-	require.Equal(t, Insufficient, Judge(p, Options{}).Label)
+	require.Equal(t, verdict.Insufficient, Judge(p, Options{}).Label)
 }
 
 func BenchmarkJudge(b *testing.B) {
@@ -172,7 +168,7 @@ func BenchmarkJudge(b *testing.B) {
 // TestAnExactLineIsALine: a series that a line fits exactly is not judged by rounding, which
 // decides whether a wave or a curve fits better than the line.
 func TestAnExactLineIsALine(t *testing.T) {
-	for n := MinPoints; n <= 40; n++ {
+	for n := verdict.MinPoints; n <= 40; n++ {
 		for _, step := range []float64{333, 61440, 80000, 131040, 1e6} {
 			var p Points
 			for i := range n {
@@ -198,7 +194,7 @@ func TestAnExactLineIsALine(t *testing.T) {
 // not otherwise, whatever the shape.
 func TestConfidenceAloneDecides(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	seen := map[Label]int{}
+	seen := map[verdict.Site]int{}
 	for seed := range uint64(300) {
 		a, b, tau, knee := 20*r.Float64(), 30*r.Float64(), r.Float64(), r.Float64()
 		live := func(x float64) float64 {
@@ -213,7 +209,7 @@ func TestConfidenceAloneDecides(t *testing.T) {
 				want = LeakConfidence
 			}
 			require.Equal(t, large && v.Confidence >= want, v.Label.IsLeak(), "%+v", v)
-			require.Equal(t, large && v.Confidence >= SuspectConfidence && v.Confidence < want, v.Label == Suspect, "%+v", v)
+			require.Equal(t, large && v.Confidence >= SuspectConfidence && v.Confidence < want, v.Label == verdict.Suspect, "%+v", v)
 			seen[v.Label]++
 		}
 	}
@@ -261,19 +257,18 @@ func TestWorkIsOptional(t *testing.T) {
 	}
 }
 
-// TestCodeThatRunsOnce: what grows while such code runs is less likely to leak than its curve suggests.
-func TestCodeThatRunsOnce(t *testing.T) {
+// TestCodeThatRunsOnceHasItsName: what grew while modules were imported, and does not leak, is loading.
+func TestCodeThatRunsOnceHasItsName(t *testing.T) {
 	curve := func(x float64) float64 { return 20 * mib * min(1, x/0.9) }
-	odds := func(v Verdict) float64 { return v.Confidence / (1 - v.Confidence) }
 	for seed := range uint64(10) {
 		p := sample(24, seed, 0.1*mib, curve, constantRate)
 		leak := Judge(p, Options{})
-		p.Once = 1
+		p.ImportShare = 1
 		once := Judge(p, Options{})
-		require.InEpsilon(t, odds(leak)*math.Exp(onceOdds), odds(once), 1e-9, "seed %d", seed)
-		if once.Confidence < SuspectConfidence {
-			require.Equal(t, Loading, once.Label, "seed %d", seed)
-		}
+		require.Equal(t, leak.Confidence, once.Confidence, "seed %d", seed)
+		once = once.Of(Judge(Points{}, Options{}), Options{}) // all of it is imported
+		require.Equal(t, verdict.Loading, once.Label, "seed %d", seed)
+		require.Zero(t, once.Confidence)
 	}
 }
 

@@ -96,12 +96,17 @@ func middle(steps []float64) float64 { return slices.Sorted(slices.Values(steps)
 // before, and clearly smaller than any in the later half. (A heap that is emptied from time to time
 // returns to an earlier size.)
 func (s *Series) AtExit(first, last int) bool {
-	if last-first < minInferred {
+	return Freed(last-first+1, func(i int) int64 { return s.Heads[first+i].Heap().InuseBytes })
+}
+
+// Freed reports whether the last of n sizes of a heap is that of a program which had freed its memory to exit.
+func Freed(n int, inuse func(i int) int64) bool {
+	last := n - 1
+	if last < minInferred {
 		return false
 	}
-	inuse := func(i int) int64 { return s.Heads[i].Heap().InuseBytes }
 	least := inuse(last - 1)
-	for i := first + (last-first)/2; i < last; i++ {
+	for i := last / 2; i < last; i++ {
 		least = min(least, inuse(i))
 	}
 	return 2*inuse(last) < inuse(last-1) && 5*inuse(last) < 4*least

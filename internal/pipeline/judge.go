@@ -9,7 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
@@ -214,7 +214,7 @@ func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
 // add judges a process. One that has too few snapshots is not read, unless it is the main one.
 func (j *judgeAll) add(ctx context.Context, process int) error {
 	about := j.recording.Processes[process]
-	if about.Files < trend.MinPoints && process != j.recording.Main {
+	if about.Files < verdict.MinPoints && process != j.recording.Main {
 		j.all = append(j.all, judgedProcess{growthreport.TooShort(about), process})
 		return nil
 	}
@@ -240,7 +240,7 @@ func (j *judgeAll) add(ctx context.Context, process int) error {
 func (j *judgeAll) each(ctx context.Context, worst *growthreport.Report, fromBundle bool, o *Judgement) error {
 	var others []int
 	for i := range j.all {
-		if p := &j.all[i]; i > 0 && p.Heap != nil && p.Files >= trend.MinPoints {
+		if p := &j.all[i]; i > 0 && p.Heap != nil && p.Files >= verdict.MinPoints {
 			others = append(others, p.index)
 		}
 	}

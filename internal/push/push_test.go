@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/push"
@@ -213,7 +213,7 @@ func TestNothingToSend(t *testing.T) {
 		_, err := push.Exemplars(g, options, use)
 		require.ErrorIs(t, err, push.ErrNoTimes)
 		for i := range g.Result.Sites {
-			g.Result.Sites[i].Label = trend.Suspect
+			g.Result.Sites[i].Label = verdict.Suspect
 		}
 		sites, err := push.Exemplars(g, options, use)
 		require.Zero(t, sites)

@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -23,8 +24,8 @@ type outcome struct {
 	finding
 	population leaksim.Population
 	// verdict, why and chance are those of the whole process.
-	verdict growth.SeriesVerdict
-	why     growth.Reason
+	verdict verdict.Series
+	why     verdict.Reason
 	chance  float64
 }
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
 )
@@ -93,9 +93,9 @@ func writeSeries(w io.Writer, all []outcome) {
 		t, o := truths[leaks > 0], &process[0]
 		t.processes++
 		switch o.verdict {
-		case growth.VerdictLeak:
+		case verdict.SeriesLeak:
 			t.leak++
-		case growth.VerdictNoLeak:
+		case verdict.SeriesNoLeak:
 			t.noLeak++
 		default:
 			t.undecided++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -113,6 +114,9 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	if !measured(s) {
 		return
 	}
+	if line := parts(s); line != "" {
+		p.Linef("   %-9s %s; the lines below are about the first of these parts", "parts", line)
+	}
 	for _, m := range g.measurements(s) {
 		p.Linef("   %-9s %s", m.of, m.text)
 	}
@@ -123,7 +127,7 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 
 // measured reports whether there were enough snapshots to measure anything.
 func measured(s *growth.Site) bool {
-	return s.Label != trend.Insufficient && s.Features[trend.FeaturePoints] != 0
+	return s.Label != verdict.Insufficient && s.Features[trend.FeaturePoints] != 0
 }
 
 // meaning returns an explanation of the verdict, and how likely a leak is; that is empty if it is not
@@ -131,40 +135,26 @@ func measured(s *growth.Site) bool {
 func meaning(s *growth.Site) (what, chance string) {
 	switch {
 	case !measured(s):
-	case s.Once > 0 || s.Pool != nil:
+	case s.ImportShare > 0 || s.Pool != nil:
 		chance = "the chance of a leak is " + percent(s.Confidence)
 	default:
 		chance = percent(s.Confidence) + " of simulated sites with such measurements leak"
 	}
-	return meanings[s.Label], chance
+	return s.Label.Meaning(), chance
 }
 
 // Meaning explains the verdict on a site in at most two sentences.
 func Meaning(s *growth.Site) string { return text.Sentences(meaning(s)) }
 
 // Meaning explains the verdict on the series in at most two sentences.
-func (g *Report) Meaning() string { return text.Sentences(Reason(g.Result), g.chance()) }
+func (g *Report) Meaning() string { return text.Sentences(g.Result.Reason(), g.chance()) }
 
 // Labels are the verdicts on sites and their meanings, in order.
 func Labels() (out [][2]string) {
-	for l := trend.Label(0); int(l) < len(meanings); l++ {
-		out = append(out, [2]string{l.String(), text.Sentences(meanings[l], "")})
+	for _, l := range verdict.Sites() {
+		out = append(out, [2]string{l.String(), text.Sentences(l.Meaning(), "")})
 	}
 	return out
-}
-
-var meanings = map[trend.Label]string{
-	trend.Leak:         "it grows, most likely without end",
-	trend.LeakLate:     "it grows, most likely without end, since some time within the series",
-	trend.Suspect:      "it may leak, but that is not clear",
-	trend.Loading:      "it grows while Python imports modules, and their code runs once",
-	trend.Warming:      "it grows ever more slowly, like a cache that fills",
-	trend.Plateaued:    "it grew and has stopped",
-	trend.LoadDriven:   "it grows because the program allocates more at a time",
-	trend.GrewThenFlat: "it grew in one jump", trend.Shrinking: "it shrinks",
-	trend.Irregular:    "it grew, but hardly as a leak does",
-	trend.Stable:       "it does not grow, or not by more than its noise",
-	trend.Insufficient: fmt.Sprintf("fewer than %d snapshots show it", trend.MinPoints),
 }
 
 // measurement is one line of an explanation.
@@ -199,10 +189,10 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		list = append(list, measurement{"sampling",
 			fmt.Sprintf("the standard error from sampling is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
 	}
-	if s.Once > 0 {
+	if s.ImportShare > 0 {
 		list = append(list, measurement{"imports", fmt.Sprintf(
-			"%.0f %% of the growth is code of Python modules that are imported, which runs once; without that, the chance of a leak would be %s",
-			100*s.Once, percent(trend.Confidence(f)))})
+			"%.0f %% of the growth is code of Python modules that are imported, which runs once; the chance of a leak is that of the rest",
+			100*s.ImportShare)})
 	}
 	if f[trend.FeatureHighWater] == 1 {
 		list = append(list, measurement{"trigger",

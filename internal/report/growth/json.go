@@ -135,12 +135,29 @@ type siteJSON struct {
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
 	Imported     float64          `json:"imported_share,omitempty"`
+	Parts        []partJSON       `json:"parts,omitempty"`
 	Pool         *poolJSON        `json:"pool,omitempty"`
 	Advice       string           `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
 	// Evidence are the measurements that the label rests on, of an explained site.
 	Evidence map[string]float64 `json:"evidence,omitempty"`
+}
+
+// partJSON is some call paths of a site that were judged apart.
+type partJSON struct {
+	Label       string  `json:"label"`
+	Confidence  float64 `json:"confidence"`
+	Stacks      int     `json:"stacks"`
+	GrowthBytes int64   `json:"growth_bytes"`
+}
+
+func partsOf(s *growth.Site) (out []partJSON) {
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		out = append(out, partJSON{p.Label.String(), text.Finite(p.Confidence), len(p.Members), p.Gained})
+	}
+	return out
 }
 
 // poolJSON is what all processes of the program show of a site.
@@ -162,7 +179,7 @@ func (g *Report) JSON(w io.Writer) error {
 	unit, factor := g.RateUnit()
 	r, external := g.Result, g.evidenceJSON()
 	out := resultJSON{
-		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Reason(), Next: g.Next(),
 		Reason: r.Why.String(), DataMissing: r.Why.DataMissing(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
@@ -228,8 +245,8 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.Once),
-		Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
+		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.ImportShare),
+		Parts: partsOf(s), Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -29,7 +29,7 @@ func (g *Report) forecast() *limitJSON {
 		return nil
 	}
 	out, slope := &limitJSON{Bytes: g.MemoryLimit, Of: "heap", Now: r.LastHeap}, r.Total
-	if r.RSS != nil && r.RSS.Label != trend.Insufficient {
+	if r.RSS != nil && r.RSS.Label != verdict.Insufficient {
 		out.Of, out.Now, slope = "rss", r.LastRSS, *r.RSS
 	}
 	left := float64(g.MemoryLimit) - float64(out.Now)
@@ -43,8 +43,8 @@ func (g *Report) noForecast() string {
 	switch {
 	case !g.Series.Clock.Source.IsTime():
 		return "the times of the snapshots are not known"
-	case g.Result.Total.Label == trend.Insufficient:
-		return fmt.Sprintf("a trend needs at least %d snapshots", trend.MinPoints)
+	case g.Result.Total.Label == verdict.Insufficient:
+		return fmt.Sprintf("a trend needs at least %d snapshots", verdict.MinPoints)
 	}
 	return ""
 }

@@ -1,14 +1,13 @@
 package growth
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/rivo/uniseg"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -96,7 +95,7 @@ func (l *Live) Line() string {
 // verdictText is the verdict, with the confidence of a leak.
 func (l *Live) verdictText() string {
 	text := string(l.Result.Verdict)
-	if worst, _ := l.lead(); l.Result.Verdict == growth.VerdictLeak {
+	if worst, _ := l.lead(); l.Result.Verdict == verdict.SeriesLeak {
 		text += " " + shortPercent(worst.Confidence)
 	}
 	return text
@@ -253,9 +252,10 @@ func (l *Live) bottom() ScreenLine {
 	return ScreenLine{line, StyleFaint}
 }
 
-func styleOf(v growth.SeriesVerdict) Style {
-	return cmp.Or(map[growth.SeriesVerdict]Style{growth.VerdictLeak: StyleLeak, growth.VerdictNoLeak: StyleNoLeak}[v],
-		StyleUndecided)
+func styleOf(v verdict.Series) Style {
+	return map[verdict.Color]Style{
+		verdict.Red: StyleLeak, verdict.Green: StyleNoLeak, verdict.Yellow: StyleUndecided,
+	}[v.Color()]
 }
 
 // truncated is a line shortened to the width of a terminal, on which some characters take two

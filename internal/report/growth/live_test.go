@@ -13,7 +13,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -99,11 +99,11 @@ func TestLineOfAMoment(t *testing.T) {
 func TestALeakingCauseThatIsNotTheLargest(t *testing.T) {
 	l := liveOf(t)
 	largest, leak := growth.Cause{Site: l.Result.Sites[0], Sites: 40}, growth.Cause{Site: l.Result.Sites[1], Sites: 30}
-	largest.Label, leak.Label, leak.Confidence = trend.Suspect, trend.Leak, 0.7
+	largest.Label, leak.Label, leak.Confidence = verdict.Suspect, verdict.Leak, 0.7
 	l.Result.Causes, l.Result.LeakingCauses = []growth.Cause{largest, leak}, 1
-	l.Result.Sites, l.Result.Leaks, l.Result.Verdict, l.Result.Why = nil, 0, growth.VerdictLeak, growth.CauseLeaks
+	l.Result.Sites, l.Result.Leaks, l.Result.Verdict, l.Result.Why = nil, 0, verdict.SeriesLeak, verdict.CauseLeaks
 	require.Contains(t, l.Line(), "  leak 70%   "+l.DescribeCause(&leak).Heading()+"  ")
-	require.Contains(t, growthreport.Reason(l.Result), "but 30 sites grow together below one function")
+	require.Contains(t, l.Result.Reason(), "but 30 sites grow together below one function")
 	require.Contains(t, l.Finding(), ", 30 sites")
 }
 
@@ -122,20 +122,20 @@ func TestScreenDoesNotChangeTheReport(t *testing.T) {
 func TestTheFirstSiteOfTheScreenStays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		label trend.Label
+		label verdict.Site
 		speed float64 // of the new first site, relative to that of the screen before
 		stays bool
 	}{
-		{"a little faster", trend.Leak, 1.1, true},
-		{"clearly faster", trend.Leak, 2, false},
-		{"another verdict", trend.Suspect, 1.1, false},
-		{"a late leak", trend.LeakLate, 1.1, true},
+		{"a little faster", verdict.Leak, 1.1, true},
+		{"clearly faster", verdict.Leak, 2, false},
+		{"another verdict", verdict.Suspect, 1.1, false},
+		{"a late leak", verdict.LeakLate, 1.1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, now := liveOf(t), liveOf(t)
 			first, list := before.Result.Sites[0], now.Result.Sites
 			list[0].Label, list[0].Confidence, list[0].Low = c.label, 0.9, 1000
-			list[1].Label, list[1].Confidence, list[1].Low = trend.Leak, 0.9, 1000*c.speed
+			list[1].Label, list[1].Confidence, list[1].Low = verdict.Leak, 0.9, 1000*c.speed
 			list[0], list[1] = list[1], list[0]
 			second := now.Describe(&list[0]).Name
 			now.KeepFirst(nil)

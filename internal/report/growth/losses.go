@@ -54,7 +54,7 @@ func (g *Report) evidenceJSON() *evidenceJSON {
 // suspectLosses are what other tools found at the sites that leak or may leak, each once.
 func (g *Report) suspectLosses() (out []*evidence.Record) {
 	for i := range g.Result.Sites {
-		if s := &g.Result.Sites[i]; isSuspicious(s.Label) {
+		if s := &g.Result.Sites[i]; s.Label.IsSuspicious() {
 			out = append(out, g.Losses.Of(s)...)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -75,11 +75,11 @@ func (g *Report) markdownTable(p *text.Printer) {
 	}
 }
 
-func labelWithConfidence(l trend.Label, confidence float64) string {
+func labelWithConfidence(l verdict.Site, confidence float64) string {
 	if l.IsLeak() {
 		return fmt.Sprintf("**%s** %s", l, percent(confidence))
 	}
-	if l == trend.Suspect {
+	if l == verdict.Suspect {
 		return fmt.Sprintf("%s %s", l, percent(confidence))
 	}
 	return l.String()
@@ -89,7 +89,7 @@ func labelWithConfidence(l trend.Label, confidence float64) string {
 func (g *Report) markdownPaths(p *text.Printer) {
 	for i := range text.FirstRows(g.Result.Sites, g.Top) {
 		s := &g.Result.Sites[i]
-		if !isSuspicious(s.Label) {
+		if !s.Label.IsSuspicious() {
 			continue
 		}
 		v := g.Describe(s)

@@ -6,90 +6,38 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Reason returns the reason of a verdict as text.
-func Reason(r *growth.Result) string {
-	switch r.Why {
-	case growth.SitesLeak:
-		return units.Count(r.Leaks, "site") + grows(r.Leaks) + " to the end of the series"
-	case growth.SitesSuspect:
-		return units.Count(max(1, r.Suspects), "site") + " may leak"
-	case growth.CauseSuspect:
-		if c := &r.Causes[0]; c.Small {
-			return "no single site may leak, but " + units.Count(c.Sites, "small site") + " together may"
-		}
-		return "no single site may leak, but " + units.Count(r.Causes[0].Sites, "site") + " together below one function may"
-	case growth.TooFewSnapshots:
-		verb := "are"
-		if r.Len() == 1 {
-			verb = "is"
-		}
-		return fmt.Sprintf("%s %s too few for a trend: at least %d are needed, %d or more are better",
-			units.Count(r.Len(), "snapshot"), verb, trend.MinPoints, growth.GoodPoints)
-	case growth.CauseLeaks:
-		if c := leakingCause(r); c.Small {
-			return "no single site leaks, but " + units.Count(c.Sites, "small site") + " grow together"
-		}
-		return "no single site leaks, but " + units.Count(leakingCause(r).Sites, "site") + " grow together below one function"
-	case growth.OnlyHeapGrows:
-		return "the heap grows, but no single site does"
-	case growth.OnlyProcessGrows:
-		return "the recorded heap does not grow to the end of the series, but the process does: see the note"
-	case growth.NothingRecorded:
-		return "no allocation was recorded: the program has an allocator of its own, or allocates nothing"
-	case growth.WorkersMissing:
-		return "no site of this process grows to the end of the series, but " +
-			units.CountOf(int(r.Workers), "child process", "child processes") + " of the same program were not recorded"
-	case growth.OnlySmallSitesGrow:
-		return "the heap grows, but in sites that are too small to be judged one by one: see the note"
-	case growth.StillLoading:
-		return "the program was importing Python modules until the end, which is most of the growth: record for longer"
-	case growth.GrowthHidden:
-		return fmt.Sprintf(
-			"the heap grows, and truncated snapshots hide %s of it: record again with an engine that writes complete snapshots",
-			units.Bytes(r.HiddenBytes),
-		)
-	}
-	return "no site grows to the end of the series"
-}
-
-func grows(n int) string {
-	if n == 1 {
-		return " grows"
-	}
-	return " grow"
-}
-
 // RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {
-	first := r.First - r.Empty
-	if n := r.Empty + r.Len() + r.Idle + r.AtExit; n < r.Of {
+	empty, idle := r.Count(sites.Empty), r.Count(sites.Idle)
+	images, exits := r.Count(sites.OtherImage) > 0, r.Count(sites.AtExit)
+	first := r.First - empty
+	if n := empty + r.Len() + idle + exits; n < r.Of() {
 		why := ", as requested"
-		if r.Images {
+		if images {
 			why = ": one process image"
 		}
-		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, first+n, r.Of, why))
+		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, first+n, r.Of(), why))
 	}
-	if r.Empty > 0 {
+	if empty > 0 {
 		notes = append(notes, fmt.Sprintf("snapshot %d was left out: "+
 			"the program allocated nothing until shortly before snapshot %d", first+1, r.First+1))
 	}
-	if r.Idle > 0 {
+	if idle > 0 {
 		notes = append(notes, fmt.Sprintf("snapshots %d to %d were left out: the process hardly ran after snapshot %d",
-			r.Last+2, r.Last+1+r.Idle, r.Last+1))
+			r.Last+2, r.Last+1+idle, r.Last+1))
 	}
 	const exiting = " left out: the program exited then, and may have freed memory"
-	switch n := r.AtExit; {
-	case n == 1:
+	switch {
+	case exits == 1:
 		notes = append(notes, "the last snapshot was"+exiting)
-	case n > 1:
-		notes = append(notes, fmt.Sprintf("the last %d snapshots were%s", n, exiting))
+	case exits > 1:
+		notes = append(notes, fmt.Sprintf("the last %d snapshots were%s", exits, exiting))
 	}
 	return notes
 }

@@ -2,6 +2,7 @@ package growth_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -19,47 +21,60 @@ import (
 
 func TestGrowthReasons(t *testing.T) {
 	for want, r := range map[string]growth.Result{
-		"1 site grows to the end of the series": {Why: growth.SitesLeak, Leaks: 1},
-		"2 sites grow to the end of the series": {Why: growth.SitesLeak, Leaks: 2},
-		"1 site may leak":                       {Why: growth.SitesSuspect, Suspects: 1},
-		"2 sites may leak":                      {Why: growth.SitesSuspect, Suspects: 2},
-		"no single site may leak, but 7 sites together below one function may": {Why: growth.CauseSuspect, Causes: []growth.Cause{{Sites: 7}}},
+		"1 site grows to the end of the series": {Why: verdict.SitesLeak, Leaks: 1},
+		"2 sites grow to the end of the series": {Why: verdict.SitesLeak, Leaks: 2},
+		"1 site may leak":                       {Why: verdict.SitesSuspect, Suspects: 1},
+		"2 sites may leak":                      {Why: verdict.SitesSuspect, Suspects: 2},
+		"no single site may leak, but 7 sites together below one function may": {Why: verdict.CauseSuspect, Causes: []growth.Cause{{Sites: 7}}},
 		"the heap grows, and truncated snapshots hide 3.00 MiB of it: record again with an engine that writes complete snapshots": {
-			Why: growth.GrowthHidden, HiddenBytes: 3 << 20,
+			Why: verdict.GrowthHidden, HiddenBytes: 3 << 20,
 		},
-		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":       {Why: growth.TooFewSnapshots},
-		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":     {Why: growth.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
-		"the heap grows, but in sites that are too small to be judged one by one: see the note": {Why: growth.OnlySmallSitesGrow},
+		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":       {Why: verdict.TooFewSnapshots},
+		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":     {Why: verdict.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
+		"the heap grows, but in sites that are too small to be judged one by one: see the note": {Why: verdict.OnlySmallSitesGrow},
 		"no single site leaks, but 40 small sites grow together": {
-			Why: growth.CauseLeaks, Causes: []growth.Cause{{Site: growth.Site{Verdict: trend.Verdict{Label: trend.Leak}}, Sites: 40, Small: true}},
+			Why: verdict.CauseLeaks, Causes: []growth.Cause{{Site: growth.Site{Verdict: trend.Verdict{Label: verdict.Leak}}, Sites: 40, Small: true}},
 		},
-		"the heap grows, but no single site does":                                                      {Why: growth.OnlyHeapGrows},
-		"the recorded heap does not grow to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
-		"no allocation was recorded: the program has an allocator of its own, or allocates nothing":    {Why: growth.NothingRecorded},
+		"the heap grows, but no single site does":                                                      {Why: verdict.OnlyHeapGrows},
+		"the recorded heap does not grow to the end of the series, but the process does: see the note": {Why: verdict.OnlyProcessGrows},
+		"no allocation was recorded: the program has an allocator of its own, or allocates nothing":    {Why: verdict.NothingRecorded},
 		"no site grows to the end of the series":                                                       {},
 	} {
-		require.Equal(t, want, growthreport.Reason(&r))
+		require.Equal(t, want, r.Reason())
 	}
 }
 
+// rangeOf returns a range by a letter for each snapshot: of those that are judged (j), requested out (r), of another
+// image (i), empty (e), idle (d) and of the exit (x).
+func rangeOf(letters string) (r sites.Range) {
+	why := map[rune]sites.Why{
+		'j': sites.Judged, 'r': sites.NotRequested, 'i': sites.OtherImage, 'e': sites.Empty, 'd': sites.Idle, 'x': sites.AtExit,
+	}
+	for _, l := range letters {
+		r.Why = append(r.Why, why[l])
+	}
+	r.First, r.Last = strings.IndexByte(letters, 'j'), strings.LastIndexByte(letters, 'j')
+	return r
+}
+
 func TestRangeNotes(t *testing.T) {
-	require.Empty(t, growthreport.RangeNotes(sites.Range{Last: 6, Of: 7}))
-	require.Equal(t, []string{"judged on snapshots 2 to 5 of 7, as requested"}, growthreport.RangeNotes(sites.Range{First: 1, Last: 4, Of: 7}))
+	require.Empty(t, growthreport.RangeNotes(rangeOf("jjjjjjj")))
+	require.Equal(t, []string{"judged on snapshots 2 to 5 of 7, as requested"}, growthreport.RangeNotes(rangeOf("rjjjjrr")))
 	require.Equal(t, []string{
 		"judged on snapshots 1 to 4 of 7: one process image",
 		"the last 2 snapshots were left out: the program exited then, and may have freed memory",
-	}, growthreport.RangeNotes(sites.Range{Last: 1, Of: 7, Images: true, AtExit: 2}))
+	}, growthreport.RangeNotes(rangeOf("jjxxiii")))
 	require.Equal(t, []string{
 		"the last snapshot was left out: the program exited then, and may have freed memory",
-	}, growthreport.RangeNotes(sites.Range{Last: 5, Of: 7, AtExit: 1}))
+	}, growthreport.RangeNotes(rangeOf("jjjjjjx")))
 	require.Equal(t, []string{
 		"judged on snapshots 1 to 8 of 9, as requested",
 		"snapshots 5 to 7 were left out: the process hardly ran after snapshot 4",
 		"the last snapshot was left out: the program exited then, and may have freed memory",
-	}, growthreport.RangeNotes(sites.Range{Last: 3, Of: 9, Idle: 3, AtExit: 1}))
+	}, growthreport.RangeNotes(rangeOf("jjjjdddxr")))
 	require.Equal(t, []string{
 		"snapshot 1 was left out: the program allocated nothing until shortly before snapshot 2",
-	}, growthreport.RangeNotes(sites.Range{First: 1, Last: 8, Of: 9, Empty: 1}))
+	}, growthreport.RangeNotes(rangeOf("ejjjjjjjj")))
 }
 
 func TestGrowthNotes(t *testing.T) {

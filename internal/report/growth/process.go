@@ -7,7 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -19,7 +19,7 @@ import (
 // Process is the verdict on a process of a recording.
 type Process struct {
 	series.Process
-	Verdict growth.SeriesVerdict
+	Verdict verdict.Series
 	// Why is the reason of the verdict, as text.
 	Why string
 	// Chance is the probability that the process leaks; nil without a verdict.
@@ -89,7 +89,7 @@ func (g *Report) Judged() Process {
 		evidence: g.evidence(time), time: time,
 	}
 	p.Files = len(g.Series.Heads)
-	if r.Why == growth.TooFewSnapshots {
+	if r.Why == verdict.TooFewSnapshots {
 		p.notJudged = tooShort
 	}
 	if r.RSS != nil {
@@ -106,17 +106,17 @@ func (g *Report) Judged() Process {
 // conclude sets the verdict that follows from the result.
 func (p *Process) conclude() {
 	r := p.result
-	p.Verdict, p.Why, p.dataMissing = r.Verdict, Reason(r), r.Why.DataMissing()
+	p.Verdict, p.Why, p.dataMissing = r.Verdict, r.Reason(), r.Why.DataMissing()
 	p.Leaks, p.Suspects = r.Leaks+r.LeakingCauses, r.Suspects
 	p.Chance, p.Site, p.Blame, p.leaked = nil, "", nil, 0
 	if !p.dataMissing {
 		chance := text.Finite(r.Chance)
 		p.Chance = &chance
 	}
-	switch c := leakingCause(r); {
+	switch c := r.LeakingCause(); {
 	case c != nil:
 		p.lead(&c.Site, *p.cause)
-	case len(r.Sites) > 0 && isSuspicious(r.Sites[0].Label):
+	case len(r.Sites) > 0 && r.Sites[0].Label.IsSuspicious():
 		p.lead(&r.Sites[0], p.sites[r.Sites[0].Members[0]])
 	}
 }
@@ -126,14 +126,14 @@ func (p *Process) lead(s *growth.Site, described describedSite) {
 }
 
 // tooShort is why a process with too few snapshots is not judged.
-var tooShort = fmt.Sprintf("fewer than %d snapshots", trend.MinPoints)
+var tooShort = fmt.Sprintf("fewer than %d snapshots", verdict.MinPoints)
 
 // TooShort is a process that wrote too few snapshots to be judged.
 func TooShort(p series.Process) Process { return NotJudged(p, tooShort) }
 
 // NotJudged is a process that was not judged, for a reason.
 func NotJudged(p series.Process, why string) Process {
-	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, dataMissing: true, notJudged: why}
+	return Process{Process: p, Verdict: verdict.SeriesUndecided, Why: why, dataMissing: true, notJudged: why}
 }
 
 // Worse compares two processes. A leak is worse than missing data, which is worse than no leak. Of two
@@ -148,22 +148,17 @@ func Worse(p, q *Process) int {
 		return *p.Chance * p.time
 	}
 	byBytes := 0
-	if p.Verdict == growth.VerdictLeak && q.Verdict == growth.VerdictLeak {
+	if p.Verdict == verdict.SeriesLeak && q.Verdict == verdict.SeriesLeak {
 		byBytes = cmp.Compare(p.leaked, q.leaked)
 	}
 	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)))
 }
 
 func (p *Process) severity() int {
-	switch {
-	case p.notJudged != "":
+	if p.notJudged != "" {
 		return 0
-	case p.Verdict == growth.VerdictNoLeak:
-		return 1
-	case p.Verdict == growth.VerdictUndecided:
-		return 2
 	}
-	return 3
+	return len(verdict.AllSeries()) - p.Verdict.Rank()
 }
 
 // judged are the processes that have a verdict, or only miss data.
@@ -189,14 +184,7 @@ func (g *Report) among() string {
 			alike++
 		}
 	}
-	name, of := text.Clean(g.Series.Process.Name()), units.CountOf(len(all), "process", "processes")
-	switch g.Result.Verdict {
-	case growth.VerdictLeak:
-		return fmt.Sprintf("process %s (%d of %s %s)", name, alike, of, plural(alike, "leaks", "leak"))
-	case growth.VerdictUndecided:
-		return fmt.Sprintf("process %s (%d of %s %s undecided)", name, alike, of, plural(alike, "is", "are"))
-	}
-	return "none of " + of + " leaks"
+	return g.Result.Verdict.Among(text.Clean(g.Series.Process.Name()), alike, len(all))
 }
 
 // notJudgedNote is the number of processes that were not judged, and why; empty if there are none
@@ -245,7 +233,7 @@ func (g *Report) markdownProcesses(p *text.Printer) {
 	p.Linef("|---|---|---|--:|--:|--:|--:|---|")
 	rows := text.FirstRows(all, g.Top)
 	for _, r := range rows {
-		if r.Verdict == string(growth.VerdictLeak) {
+		if r.Verdict == string(verdict.SeriesLeak) {
 			r.Label = "**" + r.Label + "**"
 		}
 		p.Linef("| %s | %s | %s | %d | %s | %s | %s | %s |", text.EscapeMarkdown(r.Name),

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 )
@@ -15,13 +15,13 @@ import (
 func TestWorse(t *testing.T) {
 	chance := func(p float64) *float64 { return &p }
 	ordered := []Process{
-		{Verdict: growth.VerdictLeak, Chance: chance(0.7), time: 60, leaked: 100},
-		{Verdict: growth.VerdictLeak, Chance: chance(0.9), time: 60, leaked: 1},
-		{Verdict: growth.VerdictLeak, Chance: chance(0.8), time: 60, leaked: 1},
-		{Verdict: growth.VerdictUndecided},
-		{Verdict: growth.VerdictNoLeak, Chance: chance(0.5), time: 60, leaked: 1},
-		{Verdict: growth.VerdictNoLeak, Chance: chance(0.1), time: 60, leaked: 1000},
-		{Verdict: growth.VerdictNoLeak, Chance: chance(0.2), time: 10},
+		{Verdict: verdict.SeriesLeak, Chance: chance(0.7), time: 60, leaked: 100},
+		{Verdict: verdict.SeriesLeak, Chance: chance(0.9), time: 60, leaked: 1},
+		{Verdict: verdict.SeriesLeak, Chance: chance(0.8), time: 60, leaked: 1},
+		{Verdict: verdict.SeriesUndecided},
+		{Verdict: verdict.SeriesNoLeak, Chance: chance(0.5), time: 60, leaked: 1},
+		{Verdict: verdict.SeriesNoLeak, Chance: chance(0.1), time: 60, leaked: 1000},
+		{Verdict: verdict.SeriesNoLeak, Chance: chance(0.2), time: 10},
 		NotJudged(Process{}.Process, "its files are damaged"),
 	}
 	for i := range ordered {

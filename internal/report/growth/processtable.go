@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -54,7 +54,7 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 				row.Rate = units.SignedBytes(h.Rate)
 			}
 		}
-		if row.Site == "" && p.Verdict == growth.VerdictUndecided {
+		if row.Site == "" && p.Verdict == verdict.SeriesUndecided {
 			row.Site = text.Clean(p.Why)
 		}
 		rows = append(rows, row)

@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -93,7 +94,7 @@ func (g *Report) sites() *siteview.Describer {
 // Text writes the report for a terminal.
 func (g *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w, Links: siteview.Links(g.Style, g.Symbols)}
-	p.Linef("%s", g.Style.Paint(g.headline(), verdictWord(g.Result.Verdict), verdictRendition(g.Result)))
+	p.Linef("%s", g.Style.Paint(g.headline(), g.Result.Verdict.Headline(), verdictRendition(g.Result)))
 	if table := g.processTable(g.Top); table != nil {
 		p.Linef("")
 		for _, line := range table {
@@ -135,7 +136,7 @@ func (g *Report) tested() string {
 
 // headline is the verdict, the worst site, the chance of a leak, and what to do next.
 func (g *Report) headline() string {
-	line := verdictWord(g.Result.Verdict) + ": " + g.Finding()
+	line := g.Result.Verdict.Headline() + ": " + g.Finding()
 	if chance := g.chance(); chance != "" {
 		line += "; " + chance + g.ownChance()
 	}
@@ -157,18 +158,11 @@ func (g *Report) ownChance() string {
 	return " (that of this site: " + percent(site.Confidence) + ")"
 }
 
-// verdictWord is what the headline begins with.
-func verdictWord(v growth.SeriesVerdict) string { return strings.ToUpper(string(v)) }
-
 // verdictRendition is that of the verdict on a series.
 func verdictRendition(r *growth.Result) text.Rendition {
-	switch r.Verdict {
-	case growth.VerdictLeak:
-		return text.Red
-	case growth.VerdictNoLeak:
-		return text.Green
-	}
-	return text.Yellow
+	return map[verdict.Color]text.Rendition{
+		verdict.Red: text.Red, verdict.Green: text.Green, verdict.Yellow: text.Yellow,
+	}[r.Verdict.Color()]
 }
 
 // Finding is the worst site or, if no site grows, the reason of the verdict, and the process of
@@ -181,24 +175,14 @@ func (g *Report) finding() string {
 	}
 	worst := g.worst()
 	if worst == nil {
-		return Reason(g.Result)
+		return g.Result.Reason()
 	}
 	return g.Describe(worst).Headline() + " " + g.predicate()
 }
 
 // cause is the function through which most of the growth leaks; nil if there is none. It tells more
 // than the worst of its sites.
-func (g *Report) cause() *growth.Cause { return leakingCause(g.Result) }
-
-// leakingCause is the largest cause that leaks; nil if there is none. A larger one may be a suspect.
-func leakingCause(r *growth.Result) *growth.Cause {
-	for i := range r.Causes {
-		if r.Causes[i].Label.IsLeak() {
-			return &r.Causes[i]
-		}
-	}
-	return nil
-}
+func (g *Report) cause() *growth.Cause { return g.Result.LeakingCause() }
 
 // causePredicate is what a cause does.
 func causePredicate(c *growth.Cause) string {
@@ -220,9 +204,9 @@ func (g *Report) lead() (*growth.Site, siteview.View) {
 // worst is the first site if it is a leak or a suspect, or the one that may leak; else nil.
 func (g *Report) worst() *growth.Site {
 	switch r := g.Result; {
-	case r.Why == growth.SitesLeak, r.Why == growth.SitesSuspect && r.Suspects > 0:
+	case r.Why == verdict.SitesLeak, r.Why == verdict.SitesSuspect && r.Suspects > 0:
 		return &r.Sites[0]
-	case r.Why == growth.SitesSuspect:
+	case r.Why == verdict.SitesSuspect:
 		return r.Likeliest
 	}
 	return nil
@@ -235,7 +219,7 @@ func (g *Report) predicate() string {
 		verb, others = "grow to the end of the series", "and "+units.Count(more, "more site")+" "
 	}
 	switch {
-	case g.Result.Why != growth.SitesSuspect:
+	case g.Result.Why != verdict.SitesSuspect:
 	case g.Result.Chance >= trend.LeakConfidence:
 		verb += ", but with less than the required confidence"
 	default:
@@ -246,9 +230,9 @@ func (g *Report) predicate() string {
 
 // likeWorst is the number of leaks, or of suspects if there are no leaks.
 func (g *Report) likeWorst() (n int) {
-	suspects := g.Result.Why == growth.SitesSuspect
+	suspects := g.Result.Why == verdict.SitesSuspect
 	for _, s := range g.Result.Sites {
-		if s.Label.IsLeak() || suspects && s.Label == trend.Suspect {
+		if s.Label.IsLeak() || suspects && s.Label == verdict.Suspect {
 			n++
 		}
 	}
@@ -258,10 +242,10 @@ func (g *Report) likeWorst() (n int) {
 // Next is what to do about the worst site, or about growth outside the heap, or to get a verdict; it
 // may be empty.
 func (g *Report) Next() string {
-	if g.Result.Verdict == growth.VerdictUndecided && !g.Result.Why.DataMissing() {
+	if g.Result.Verdict == verdict.SeriesUndecided && !g.Result.Why.DataMissing() {
 		return g.settlement()
 	}
-	if g.Result.Why == growth.WorkersMissing {
+	if g.Result.Why == verdict.WorkersMissing {
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
 	worst := g.worst()
@@ -287,7 +271,7 @@ func (g *Report) Next() string {
 func (g *Report) settlement() string {
 	const fine = 64 << 10 // bytes
 	switch last := g.Series.Heads[g.Result.Last]; {
-	case g.Result.Why == growth.OnlySmallSitesGrow:
+	case g.Result.Why == verdict.OnlySmallSitesGrow:
 		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
 	case last.Format.Sampled() && last.Period > fine:
 		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")

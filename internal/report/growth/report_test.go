@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -32,11 +33,11 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 // of suspects.
 func TestTheFirstLineNamesTheSuspect(t *testing.T) {
 	g := liveOf(t).Report
-	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, growth.SitesSuspect
+	g.Result.Verdict, g.Result.Why = verdict.SeriesUndecided, verdict.SitesSuspect
 	g.Result.Chance = 0.41
 	for i := range g.Result.Sites {
 		if g.Result.Sites[i].Label.IsLeak() {
-			g.Result.Sites[i].Label = trend.Suspect
+			g.Result.Sites[i].Label = verdict.Suspect
 		}
 	}
 	require.Equal(t, "UNDECIDED: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site may leak; chance of a leak: 41 %; next: record for longer", firstLine(t, g))
@@ -47,7 +48,7 @@ func TestTheFirstLineNamesTheSuspect(t *testing.T) {
 func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
-	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = growth.VerdictUndecided, growth.OnlyProcessGrows, true
+	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = verdict.SeriesUndecided, verdict.OnlyProcessGrows, true
 	g.Result.Chance = 0.001
 	require.Contains(t, firstLine(t, g), "UNDECIDED: the recorded heap does not grow to the end of the series, but the process does: see the note; next: CPython keeps objects")
 	var b bytes.Buffer
@@ -59,7 +60,7 @@ func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 func TestNoAdviceToDoWhatWasDone(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
-	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = growth.VerdictUndecided, growth.OnlyProcessGrows, true
+	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = verdict.SeriesUndecided, verdict.OnlyProcessGrows, true
 	require.Contains(t, g.Next(), "PYTHONMALLOC=malloc")
 	g.Series.Manifest = &manifest.Manifest{Recording: &manifest.Recording{Settings: map[string]string{"PYTHONMALLOC": "malloc"}}}
 	require.Empty(t, g.Next())
@@ -97,7 +98,7 @@ func TestOneResizeIsNoGrowingContainer(t *testing.T) {
 		{[]int64{8, 16, 16, 32}, "container grows"},
 		{[]int64{8, 4, 8, 4}, ""},
 	} {
-		g := growthreport.Report{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1, Of: len(c.sizes)}}}
+		g := growthreport.Report{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1}}}
 		site := growth.Site{Bytes: c.sizes, Visible: []bool{true, true, true, true}}
 		if advice := g.Advice(&site, v); c.advice == "" {
 			require.Empty(t, advice, c.sizes)

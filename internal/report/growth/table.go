@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -31,7 +31,7 @@ const (
 // the next one, and remarks on it.
 type tableRow struct {
 	lines, remarks []string
-	of             trend.Label
+	of             verdict.Site
 	label          string // of, as lines have it
 }
 
@@ -123,10 +123,7 @@ func CauseShare(c *growth.Cause) string {
 // row is a site with its numbers and its name, without remarks.
 func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 	unit, factor := g.RateUnit()
-	label := s.Label.String()
-	if isSuspicious(s.Label) {
-		label += " " + shortPercent(s.Confidence)
-	}
+	label := labelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
 	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
@@ -134,18 +131,11 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 }
 
 // labelRendition is that of the verdict on a site; empty for those that do not leak.
-func labelRendition(l trend.Label) text.Rendition {
-	switch {
-	case l.IsLeak():
-		return text.Red
-	case l == trend.Suspect:
-		return text.Yellow
-	}
-	return ""
+func labelRendition(l verdict.Site) text.Rendition {
+	return map[verdict.Family]text.Rendition{
+		verdict.FamilyLeak: text.Red, verdict.FamilySuspect: text.Yellow,
+	}[l.Family()]
 }
-
-// isSuspicious reports whether a label is a leak or a suspect.
-func isSuspicious(l trend.Label) bool { return l.IsLeak() || l == trend.Suspect }
 
 // remarks are the lines below a row, without their indent.
 func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
@@ -154,6 +144,9 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	if path != "" {
 		lines = append(lines, path)
 	}
+	if line := parts(s); line != "" {
+		lines = append(lines, line)
+	}
 	if line := pooled(s); line != "" {
 		lines = append(lines, line)
 	}
@@ -161,7 +154,7 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	if s.Resizing {
 		lines = append(lines, "a few objects become larger: a table or a buffer that is resized")
 	}
-	if isSuspicious(s.Label) {
+	if s.Label.IsSuspicious() {
 		if advice := g.Advice(s, v); advice != "" {
 			lines = append(lines, "→ "+advice)
 		}
@@ -243,6 +236,25 @@ func (g *Report) stacks(s *growth.Site, n int) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// parts are the verdicts on the parts of a site; "" if all of it was judged together.
+func parts(s *growth.Site) string {
+	var list []string
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		list = append(list, fmt.Sprintf("%s: %s, %s", units.Count(len(p.Members), "call path"),
+			labelText(p.Label, p.Confidence), units.SignedBytes(p.Gained)))
+	}
+	return strings.Join(list, "; ")
+}
+
+// labelText is the verdict on a site, with the confidence where that matters.
+func labelText(l verdict.Site, confidence float64) string {
+	if l.IsSuspicious() {
+		return l.String() + " " + shortPercent(confidence)
+	}
+	return l.String()
 }
 
 // pooled is what all processes of the program show of a site; "" if it grew in one only.

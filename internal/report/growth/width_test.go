@@ -14,7 +14,7 @@ import (
 	"github.com/rivo/uniseg"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
@@ -66,7 +66,7 @@ func TestProcessesFitTheTerminal(t *testing.T) {
 			g := liveOf(t).Report
 			first, second := g.Judged(), g.Judged()
 			first.Command, second.Command = commands[:1], commands[1:]
-			second.PID, second.Verdict, second.Site = 8, growth.VerdictNoLeak, ""
+			second.PID, second.Verdict, second.Site = 8, verdict.SeriesNoLeak, ""
 			g.Processes, g.Style = []growthreport.Process{first, second}, text.Style{Width: width}
 			var b bytes.Buffer
 			require.NoError(t, g.Text(&b))

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/source"
@@ -98,11 +98,11 @@ func (b *builder) chooseSites() {
 func ranked(sites []growth.Site) []int {
 	peaks := make([]int64, len(sites))
 	for i := range sites {
-		if sites[i].Label >= trend.Stable {
+		if sites[i].Label >= verdict.Stable {
 			peaks[i] = slices.Max(sites[i].Bytes)
 		}
 	}
-	quiet := func(i int) int { return cmp.Compare(min(sites[i].Label, trend.Stable), trend.Stable) }
+	quiet := func(i int) int { return cmp.Compare(min(sites[i].Label, verdict.Stable), verdict.Stable) }
 	order := upTo(len(sites))
 	slices.SortStableFunc(order, func(x, y int) int {
 		return cmp.Or(cmp.Compare(quiet(x), quiet(y)), cmp.Compare(peaks[y], peaks[x]))

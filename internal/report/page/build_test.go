@@ -16,7 +16,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -80,7 +80,7 @@ func TestSitesEqualThoseOfGrowth(t *testing.T) {
 			require.LessOrEqual(t, len(g.Result.Sites), len(m.Sites))
 			for i, rank := range ranked(g.Result.Sites) {
 				s := &g.Result.Sites[rank]
-				if s.Label < trend.Stable {
+				if s.Label < verdict.Stable {
 					require.Equal(t, i, rank, "what has a verdict keeps its rank")
 				}
 				require.Equal(t, s.Label.String(), m.Sites[i].Label)

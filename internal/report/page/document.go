@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -119,7 +118,7 @@ func (v documentView) PooledRows() (out []pooledRow) {
 
 // badgeOf is the verdict of a part, with the probability of a leak where that matters.
 func badgeOf(p *Part) Badge {
-	if p.label > trend.Suspect {
+	if !p.label.IsSuspicious() {
 		return Badge{"", p.Label}
 	}
 	return Badge{"alarming", fmt.Sprintf("%s %.0f %%", p.Label, 100*p.Confidence)}

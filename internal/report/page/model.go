@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
 )
@@ -143,7 +143,7 @@ type Site struct {
 	Source *Source `json:"source,omitempty"`
 
 	key   identity.Key
-	label trend.Label
+	label verdict.Site
 	// Growth is that of the judged snapshots, Now the last visible value, in bytes. Rates are in
 	// bytes per rate_per.
 	Growth   int64   `json:"growth_bytes"`

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
 // maxPooled is the largest number of rows in the table of the sites of all processes.
@@ -37,7 +37,7 @@ type Part struct {
 	Now        int64   `json:"now_bytes"`
 	Rate       float64 `json:"rate"`
 
-	label   trend.Label
+	label   verdict.Site
 	meaning string
 	process int // index of the model
 }
@@ -76,7 +76,7 @@ func pool(models []*Model) (out []Pooled) {
 				cmp.Compare(a.label, b.label), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Growth, a.Growth))
 		})
 	}
-	out = slices.DeleteFunc(out, func(p Pooled) bool { return p.Parts[0].label >= trend.Stable })
+	out = slices.DeleteFunc(out, func(p Pooled) bool { return p.Parts[0].label >= verdict.Stable })
 	slices.SortStableFunc(out, func(a, b Pooled) int {
 		return cmp.Or(cmp.Compare(a.Parts[0].label, b.Parts[0].label), cmp.Compare(b.Growth, a.Growth))
 	})

@@ -161,7 +161,7 @@ func sendOne(
 	g *growthreport.Report,
 ) (int, error) {
 	if g.Result.Why.DataMissing() {
-		c.Doubt(fmt.Sprintf("process %s: no verdict: %s", g.Series.Process.Name(), growthreport.Reason(g.Result)))
+		c.Doubt(fmt.Sprintf("process %s: no verdict: %s", g.Series.Process.Name(), g.Result.Reason()))
 	}
 	o.Host = hostOf(g, o.Host)
 	known := map[string]bool{}

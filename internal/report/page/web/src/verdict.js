@@ -11,8 +11,11 @@ const families = {
 };
 
 const familyOf = {
-  leak: "leak", "leak-late": "leak", suspect: "suspect", loading: "fills", warming: "fills", plateaued: "fills", "grew-then-flat": "fills",
-  "load-driven": "load", irregular: "quiet", shrinking: "quiet", stable: "quiet", insufficient: "quiet",
+  leak: "leak", "leak-late": "leak",
+  suspect: "suspect",
+  loading: "fills", warming: "fills", plateaued: "fills", "grew-then-flat": "fills",
+  "load-driven": "load",
+  irregular: "quiet", shrinking: "quiet", stable: "quiet", insufficient: "quiet",
 };
 
 export const family = (label) => familyOf[label] ?? "other";
