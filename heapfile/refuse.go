@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -25,9 +27,24 @@ func refuse(path string, line []byte) error {
 			return &FormatError{File: path, Kind: k.kind, Hint: k.hint}
 		}
 	}
+	if by, ok := runners[filepath.Ext(path)]; ok {
+		return &FormatError{File: path, Kind: "source code",
+			Hint: "record the program first: heaplapse record -- " + by + filepath.Base(path)}
+	}
+	if slices.Contains(compiled, filepath.Ext(path)) {
+		return &FormatError{File: path, Kind: "source code", Hint: "record the program first: heaplapse record -- ./PROGRAM"}
+	}
 	return &FormatError{File: path, Kind: fmt.Sprintf("its first line is %q", clip(line)),
 		Hint: `a snapshot starts with "heap profile:" or "heap_v2/"`}
 }
+
+// runners are what runs source code, by the extension of its file.
+var runners = map[string]string{
+	".py": "python3 ", ".js": "node ", ".mjs": "node ", ".cjs": "node ", ".sh": "sh ", ".rb": "ruby ", ".pl": "perl ",
+}
+
+// compiled are the extensions of source code that is compiled.
+var compiled = []string{".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".rs", ".go", ".ts", ".java"}
 
 var knownBytes = []struct {
 	match      func([]byte) bool
@@ -58,6 +75,9 @@ var knownLines = []struct{ prefix, kind, hint string }{
 	{"desc: ", "a recording of massif", "give it a name without .heap, such as massif.out"},
 	{"v 1", "a recording of heaptrack", "give it a name without .heap, such as heaptrack.zst"},
 	{"<?xml", "an XML file", "name the snapshots that the program wrote"},
+	{`{"snapshot":{"meta"`, "a heap snapshot of V8, with the JavaScript objects of one moment",
+		"open it with the DevTools of Chrome; for native memory, record the program: heaplapse record --jit -- node …"},
+	{`{"head":{"callFrame"`, "a sampled heap profile of V8", "open it with the DevTools of Chrome"},
 	{"{", "a JSON file", "name the snapshots that the program wrote"},
 	{"heap profile:", "a heap profile whose header is not understood",
 		`expected "heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ KIND", with a kind like heapprofile or heap_v2/524288`},

@@ -14,6 +14,11 @@ import (
 
 // resolveModule names the addresses of one module.
 func (r *resolver) resolveModule(ctx context.Context, j *moduleJob, m *Module) {
+	r.inFile(ctx, j, m, func(file *elffile.File) { r.resolveIn(ctx, file, j, m) })
+}
+
+// inFile calls do with the file of a module, or sets the reason why there is none.
+func (r *resolver) inFile(ctx context.Context, j *moduleJob, m *Module, do func(*elffile.File)) {
 	file, err := r.search.Module(ctx, m.Path, m.BuildID, j.main)
 	if err != nil {
 		m.Err = err
@@ -24,7 +29,7 @@ func (r *resolver) resolveModule(ctx context.Context, j *moduleJob, m *Module) {
 	m.File = file.Path
 	m.BuildID = cmp.Or(m.BuildID, file.BuildID)
 	if err := file.Guard(func() error {
-		r.resolveIn(ctx, file, j, m)
+		do(file)
 		return nil
 	}); err != nil {
 		m.Err = err
@@ -52,6 +57,22 @@ func (j *moduleJob) fail(m *Module, reason Reason) {
 
 // resolveIn names the addresses of a module by its file.
 func (r *resolver) resolveIn(ctx context.Context, file *elffile.File, j *moduleJob, m *Module) {
+	if !r.locate(file, j, m) {
+		return
+	}
+	located := slices.DeleteFunc(slices.Clone(j.out), func(l *Location) bool { return l.Reason != ReasonNone })
+	slices.SortFunc(located, compareOffset)
+	var err error
+	if j.cache, err = r.name(ctx, file, m, located); err != nil {
+		m.Err = err
+	}
+	if !m.HasDebug && !m.HasSymbols {
+		m.Reason = ReasonNoSymbols
+	}
+}
+
+// locate sets the offsets of the addresses of a module, and reports whether its file is the one that was mapped.
+func (r *resolver) locate(file *elffile.File, j *moduleJob, m *Module) bool {
 	emptied := file.Emptied()
 	for i, l := range j.out {
 		v, ok := j.elfAddress(file, j.places[i], emptied)
@@ -64,17 +85,9 @@ func (r *resolver) resolveIn(ctx context.Context, file *elffile.File, j *moduleJ
 	if err := j.checkStale(file, m, r.search); err != nil {
 		m.Err = err
 		j.fail(m, ReasonStale)
-		return
+		return false
 	}
-	located := slices.DeleteFunc(slices.Clone(j.out), func(l *Location) bool { return l.Reason != ReasonNone })
-	slices.SortFunc(located, compareOffset)
-	var err error
-	if j.cache, err = r.name(ctx, file, m, located); err != nil {
-		m.Err = err
-	}
-	if !m.HasDebug && !m.HasSymbols {
-		m.Reason = ReasonNoSymbols
-	}
+	return true
 }
 
 // name names locations, which are sorted by offset, by the cache or the files of the module. It

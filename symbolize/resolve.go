@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
@@ -35,6 +36,22 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 	s.useEmbedded(from, o.Demangle)
 	s.sites = newSiteTable(s)
 	return s, nil
+}
+
+// Program returns the main program of a series, with the reason why its file cannot name addresses: it is missing, or is
+// not the one that ran. It names none. Program returns nil if no stack has an address in the program, or if the
+// snapshots have names of their own.
+func Program(ctx context.Context, from *series.Series, o Options) *Module {
+	source := o.source(filepath.Join(from.Dir(), manifest.VDSOFile))
+	s := &Symbols{}
+	jobs := s.place(from, source)
+	i := slices.IndexFunc(jobs, func(j *moduleJob) bool { return j.main })
+	if i < 0 || len(from.Symbols) > 0 {
+		return nil
+	}
+	r, m := newResolver(o, source, forHeaps), &s.Modules[jobs[i].id]
+	r.inFile(ctx, jobs[i], m, func(file *elffile.File) { r.locate(file, jobs[i], m) })
+	return m
 }
 
 // resolve names the addresses of all modules. It starts with the largest one and works on several

@@ -17,10 +17,12 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/period"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // judgeFlags are the flags of all commands that judge a series.
@@ -127,6 +129,9 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 	}
 	defer g.Close()
 	a.fail(f.failOn, g)
+	if manifest.Busy(g.Series.Dir()) {
+		a.Say("%s is still being recorded: the verdict is on the snapshots so far", g.Series.Dir())
+	}
 	g.Style, g.Stacks = f.Style.On(a.Out, !f.ToStdout()), f.stacks
 	return f.Render(a.Out, g)
 }
@@ -177,9 +182,18 @@ func (f *judgeFlags) period(s *series.Series) (from, to int, err error) {
 		to++
 	}
 	if from >= to {
-		return 0, 0, fmt.Errorf("no snapshot lies between --since %s and --until %s: the series has snapshots 1 to %d", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"), len(s.Heads))
+		return 0, 0, fmt.Errorf("no snapshot lies between --since %s and --until %s: the series has snapshots 1 to %d%s",
+			cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"), len(s.Heads), spanOf(s))
 	}
 	return from, to, nil
+}
+
+// spanOf is the time from the first snapshot to the last one; "" if times are not known.
+func spanOf(s *series.Series) string {
+	if !s.Clock.Source.IsTime() {
+		return ""
+	}
+	return ", which span " + units.Duration(s.Clock.Span())
 }
 
 // judge reads a series and judges it. The caller closes it.

@@ -69,6 +69,8 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 		if info.Unnamed, err = p.Unnamed(ctx, in, source); err != nil {
 			return err
 		}
+	} else {
+		info.Program = in.Program(ctx, source.Symbols)
 	}
 	return f.Render(a.Out, info)
 }

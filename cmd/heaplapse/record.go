@@ -165,6 +165,9 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	for _, line := range plan.Describe() {
 		a.Say("%s", line)
 	}
+	if name := misplaced(cmd.Flags(), f.Command[1:]); name != "" {
+		a.Say("%s after the program is a flag of the program: flags of record come before it", name)
+	}
 	a.signals.Stop() // they are for the program
 	outcome, err := plan.Run(cmd.Context())
 	a.signals.Start()
@@ -189,6 +192,24 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return &status.Error{Status: status.Failed, Err: failed}
 	}
 	return nil
+}
+
+// misplaced returns the first argument of the program that is written like a flag of record, which may have been meant;
+// "" if there is none, or if record has this flag.
+func misplaced(flags *pflag.FlagSet, args []string) string {
+	for _, arg := range args {
+		word, _, _ := strings.Cut(arg, "=")
+		var f *pflag.Flag
+		if name, long := strings.CutPrefix(word, "--"); long {
+			f = flags.Lookup(name)
+		} else if word == "-o" {
+			f = flags.Lookup("output")
+		}
+		if f != nil && !f.Changed && f.Name != "help" && f.Name != "version" {
+			return word
+		}
+	}
+	return ""
 }
 
 // endAs makes the program's status that of record. If a signal ended the program, it ends record.

@@ -33,6 +33,16 @@ type reportFlags struct {
 // reportFormats are the formats of report.
 var reportFormats = flagset.NewChoice("format", "html", "md", "json")
 
+// somePathOfReport also rejects the name of a page without -o.
+func somePathOfReport(cmd *cobra.Command, args []string) error {
+	for _, path := range args {
+		if ext := filepath.Ext(path); ext == ".html" || ext == ".htm" {
+			return help.Error(cmd, fmt.Errorf("%s is no PATH of snapshots: -o %[1]s writes the page there", path))
+		}
+	}
+	return help.SomePath()(cmd, args)
+}
+
 func (a *app) reportCommand() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
@@ -44,7 +54,7 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 
   heaplapse report DIR -o report.html
   heaplapse report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,
-		Args: help.SomePath(),
+		Args: somePathOfReport,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.report(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)

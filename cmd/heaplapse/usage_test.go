@@ -16,8 +16,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// wrongUsages are command lines and what is said about each. $D is the directory testdata. Arguments do
-// not contain spaces.
+// wrongUsages are command lines and what is said about each. $D is the directory testdata. ␣ is a space in an
+// argument.
 const wrongUsages = `
 grwoth $D/leaky                          | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
 help bogus                               | unknown command "bogus"; see heaplapse --help
@@ -27,8 +27,15 @@ completion tcsh                          | unknown command "tcsh"; see heaplapse
 version now                              | 1 argument: the command is heaplapse version; see heaplapse version --help
 --bogus                                  | unknown flag: --bogus; see heaplapse --help
 growth                                   | no PATH given: name a directory, a file or a prefix of snapshots; see heaplapse growth --help
+growth emtpy                             | emtpy: no such file or directory, and no heap snapshots have this prefix: did you mean empty?
+growth ./above/a/p.001.heap              | ./above/a/p.001.heap: no such file or directory, and no heap snapshots have this prefix: did you mean ./above/a/p.0001.heap?
 growth nodir                             | nodir: no such file or directory, and no heap snapshots have this prefix
+growth summaries                         | summaries: no heap snapshots in this directory, but baselines: gate compares a run with them, and heaplapse baseline list shows them
+growth above                             | above: no heap snapshots in this directory, but below it: name one of above/a; above/b
 growth empty                             | empty: no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too)
+growth some.heapsnapshot                  | some.heapsnapshot: not a heap snapshot: a heap snapshot of V8, with the JavaScript objects of one moment; open it with the DevTools of Chrome; for native memory, record the program: heaplapse record --jit -- node …
+growth app.py                            | app.py: not a heap snapshot: source code; record the program first: heaplapse record -- python3 app.py
+growth app.c                             | app.c: not a heap snapshot: source code; record the program first: heaplapse record -- ./PROGRAM
 growth note.txt                          | note.txt: not a heap snapshot: its first line is "hello"; a snapshot starts with "heap profile:" or "heap_v2/"
 growth program                           | program: not a heap snapshot: an ELF file; name the snapshots that the program wrote, not the program
 growth result.json                       | result.json: not a heap snapshot: a JSON file; name the snapshots that the program wrote
@@ -37,11 +44,13 @@ growth none.heap                         | none.heap: not a heap snapshot: an em
 growth cut.heaplapse.tar.zst             | cut.heaplapse.tar.zst: not a heap snapshot: a compressed file without content; it is truncated, or was empty before; remove it or record again
 growth *.nothing                         | *.nothing: no heap snapshots match this pattern
 growth $D/leaky --formt json             | unknown flag: --formt: did you mean --format?; see heaplapse growth --help
+growth $D/leaky --json                   | unknown flag: --json: use --format json; see heaplapse growth --help
 growth $D/leaky --evidnce x              | unknown flag: --evidnce: did you mean --evidence?; see heaplapse growth --help
 growth $D/leaky -z                       | unknown flag: -z; see heaplapse growth --help
 growth $D/leaky --until                  | --until has no value: want --until WHEN; see heaplapse growth --help
 growth $D/leaky -o                       | --output has no value: want --output FILE; see heaplapse growth --help
 growth $D/leaky --since yesterday        | --since yesterday: want the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)
+growth $D/leaky --since 10m              | no snapshot lies between --since 10m and --until the last: the series has snapshots 1 to 24, which span 46s
 growth $D/leaky --since 500              | --since 500: the series has snapshots 1 to 24
 growth $D/leaky --since 20 --until 3     | no snapshot lies between --since 20 and --until 3: the series has snapshots 1 to 24
 growth $D/leaky --min-bytes 1XB          | --min-bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse growth --help
@@ -70,6 +79,7 @@ growth $D/leaky --debuginfod localhost   | --debuginfod: "localhost" is not the 
 growth $D/leaky --config nofile.yaml     | nofile.yaml: no such file or directory: check the path
 growth $D/leaky --config note.txt        | note.txt:1: the file: want keys and values: version, thresholds, total, sites, suppressions, all
 growth -- $D/leaky --top 3               | --top is no PATH: flags are given before --; see heaplapse growth --help
+report $D/leaky report.html              | report.html is no PATH of snapshots: -o report.html writes the page there; see heaplapse report --help
 report $D/leaky -o r.pdf                 | -o r.pdf: the page is HTML: name it r.html, and let a browser print it
 report $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse report --help
 report $D/leaky -o nodir/r.html          | --output nodir/r.html: there is no directory nodir: make it first; see heaplapse report --help
@@ -143,8 +153,13 @@ record --signal FOO -- ls                | 125 --signal FOO: no such signal: wan
 record -- ./nofile                       | 127 ./nofile: no such file: check the path of the program
 record -- ./note.txt                     | 126 ./note.txt: is not executable: chmod +x makes it so
 record 12446                             | 127 12446: no such program: a process that runs is recorded by heaplapse attach 12446
+record -- source x                       | 127 source: a command of the shell, not a program: let a shell run it: heaplapse record -- bash -c 'source …; exec CMD'
+record -- ./a␣b c                        | 127 "./a b": no such program: it is one quoted word; without the quotes: heaplapse record -- ./a b c
+record -- ls␣|␣wc                       | 127 "ls | wc": no such program: it is one quoted word; let a shell run it: heaplapse record -- sh -c '…'
+record -- sleep␣1                        | 127 "sleep 1": no such program: it is one quoted word; without the quotes: heaplapse record -- sleep 1
 record -- nocommand                      | 127 nocommand: no such program in PATH: give its path, such as ./nocommand
 attach                                   | 125 no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help
+attach --pid 123                         | 125 unknown flag: --pid: the number of a process is an argument: heaplapse attach PID; see heaplapse attach --help
 attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help
 attach 1 2                               | 125 2 arguments: the command is heaplapse attach [flags] PID; see heaplapse attach --help
 attach 0 --every x                       | 125 --every x: want auto, 0, or a time such as 30s or 5m; see heaplapse attach --help
@@ -162,10 +177,14 @@ func TestWrongUsages(t *testing.T) {
 	data, err := filepath.Abs(testutil.Data(t))
 	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o700))
+	for _, name := range []string{"empty", "summaries", "above/a", "above/b"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+	}
 	for name, content := range map[string]string{
 		"note.txt": "hello\n", "result.json": "{}\n", "some.zip": "PK\x03\x04\n", "none.heap": "",
 		"program": "\x7fELF" + strings.Repeat("\x00", 100), "cut.heaplapse.tar.zst": "\x28\xb5\x2f\xfd\x04",
+		"some.heapsnapshot": `{"snapshot":{"meta":{"node_fields":["type"]}}}`, "app.py": "import os\n", "app.c": "int main;\n",
+		"summaries/x.baseline.json.gz": "", "above/a/p.0001.heap": "", "above/b/p.0001.heap": "",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
@@ -173,7 +192,7 @@ func TestWrongUsages(t *testing.T) {
 	require.Greater(t, len(cases), 60)
 	for _, line := range cases {
 		line = strings.ReplaceAll(line, "$D", data)
-		command, want, found := strings.Cut(line, "|")
+		command, want, found := strings.Cut(line, " | ")
 		require.True(t, found, line)
 		command, want = strings.TrimSpace(command), strings.TrimSpace(want)
 		t.Run(strings.ReplaceAll(command, data, "$D"), func(t *testing.T) { checkUsage(t, dir, command, want) })
@@ -188,6 +207,9 @@ func checkUsage(t *testing.T, dir, command, want string) {
 		}
 	}
 	args := strings.Fields(command)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "␣", " ")
+	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command("heaplapse", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr

@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/infile"
+	"github.com/heaplapse/heaplapse/internal/spelling"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
 
@@ -159,9 +161,35 @@ func (d *discovery) addDir(dir string) error {
 	}
 	if len(d.files) == before {
 		const names = "*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too"
+		if other := elsewhere(dir, entries); other != "" {
+			return fmt.Errorf("%s: %w in this directory, but %s", dir, ErrNoSnapshots, other)
+		}
 		return fmt.Errorf("%s: %w in this directory (%s)%s", dir, ErrNoSnapshots, names, failureOf(dir))
 	}
 	return nil
+}
+
+// elsewhere tells what a directory without snapshots has instead; "" if it has neither recordings nor baselines.
+func elsewhere(dir string, entries []fs.DirEntry) string {
+	const most = 1000 // directories that are looked into
+	var below []string
+	for _, e := range entries[:min(len(entries), most)] {
+		if strings.HasSuffix(e.Name(), ".baseline.json.gz") {
+			return "baselines: gate compares a run with them, and heaplapse baseline list shows them"
+		}
+		if e.IsDir() && holdsSnapshots(filepath.Join(dir, e.Name())) {
+			below = append(below, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(below) == 0 {
+		return ""
+	}
+	return "below it: name one of " + firstOf(below)
+}
+
+func holdsSnapshots(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filename.OfSnapshots(e.Name()) && !e.IsDir() })
 }
 
 // addGlob adds the files that match a pattern, and those of the directories that match it. Other directories may
@@ -191,9 +219,10 @@ func (d *discovery) addGlob(pattern string) error {
 // addPrefix finds /tmp/profile.0001.heap, /tmp/profile_4711.0001.heap and
 // /tmp/profile.4711.0.i0.heap for /tmp/profile.
 func (d *discovery) addPrefix(prefix string) error {
-	notFound := fmt.Errorf("%s: no such file or directory, and %w have this prefix", prefix, ErrNoSnapshots)
-	dir, base := filepath.Split(prefix)
+	dir, base := filepath.Split(strings.TrimRight(prefix, "/"))
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	notFound := fmt.Errorf("%s: no such file or directory, and %w have this prefix%s", prefix, ErrNoSnapshots,
+		didYouMean(dir, base, entries))
 	if err != nil || base == "" {
 		return notFound
 	}
@@ -208,6 +237,18 @@ func (d *discovery) addPrefix(prefix string) error {
 		return notFound
 	}
 	return nil
+}
+
+// didYouMean returns a question about the entry of a directory that a mistyped name most likely stands for.
+func didYouMean(dir, mistyped string, entries []fs.DirEntry) string {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	if near := spelling.Nearest(mistyped, names); near != "" {
+		return ": did you mean " + dir + near + "?"
+	}
+	return ""
 }
 
 // dropDuplicates keeps one of the files that were named twice, or that are present both plain and

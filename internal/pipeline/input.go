@@ -182,12 +182,22 @@ func (p *Pipeline) progress(what string) (update func(done, all int), end func()
 	return p.Progress(what)
 }
 
+// Program returns the main program of a series: see [symbolize.Program].
+func (in *Input) Program(ctx context.Context, o symbolize.Options) *symbolize.Module {
+	return symbolize.Program(ctx, in.Series, in.places(o))
+}
+
+// places returns the options that name addresses, for a series that may be in a bundle.
+func (in *Input) places(o symbolize.Options) symbolize.Options {
+	if b := in.recording.bundle; b != nil {
+		return b.OptionsWith(in.Process, o)
+	}
+	return o
+}
+
 // Resolve names the addresses of a series.
 func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) error {
-	if b := in.recording.bundle; b != nil {
-		o = b.OptionsWith(in.Process, o)
-	}
-	symbols, err := symbolize.Resolve(ctx, in.Series, o)
+	symbols, err := symbolize.Resolve(ctx, in.Series, in.places(o))
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,22 @@ func Path(command, env []string) (string, error) {
 	if len(command) == 0 {
 		return "", status.Errorf(status.Failed, "no command given: heaplapse record -- CMD ARG…")
 	}
-	return lookPath(command[0], Getenv(env, "PATH"))
+	path, err := lookPath(command[0], Getenv(env, "PATH"))
+	var e *status.Error
+	if words := strings.Fields(command[0]); len(words) > 1 && errors.As(err, &e) && e.Status == status.NotFound {
+		remedy := "without the quotes: heaplapse record -- " + strings.Join(append(words, command[1:]...), " ")
+		if strings.ContainsAny(command[0], "|&;<>$*") {
+			remedy = "let a shell run it: heaplapse record -- sh -c '…'"
+		}
+		return "", status.Errorf(status.NotFound, "%q: no such program: it is one quoted word; %s", command[0], remedy)
+	}
+	return path, err
+}
+
+// builtins are commands of shells, which are not programs.
+var builtins = []string{
+	".", "alias", "bg", "cd", "command", "eval", "exec", "export", "fg", "jobs", "pushd", "read", "set", "source", "trap",
+	"type", "ulimit", "umask", "unset", "wait",
 }
 
 // lookPath searches for a program in the directories of path. Its errors have the exit statuses of
@@ -95,6 +110,10 @@ func lookPath(name, path string) (string, error) {
 	}
 	if denied != nil {
 		return "", denied
+	}
+	if slices.Contains(builtins, name) {
+		return "", status.Errorf(status.NotFound, "%s: a command of the shell, not a program: let a shell run it: "+
+			"heaplapse record -- bash -c '%[1]s …; exec CMD'", name)
 	}
 	if _, err := strconv.ParseUint(name, 10, 32); err == nil {
 		return "", status.Errorf(status.NotFound, "%s: no such program: a process that runs is recorded by heaplapse attach %[1]s", name)

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Info is what a series contains, what is missing and what is suspicious.
@@ -22,6 +23,8 @@ type Info struct {
 	All bool
 	// Unnamed is of the last snapshot; nil if the series was not symbolized.
 	Unnamed *siteview.Unnamed
+	// Program is the main program, whose file may be missing or another build; nil if it is not known.
+	Program *symbolize.Module
 	// Flags are those that the text advises.
 	Flags option.Flags
 	// Width is that of the terminal in columns; 0 for none.
@@ -137,7 +140,8 @@ func flagsOf(h *series.Head) string {
 // findings lists the problems, the warnings of the series, and the first one of each kind in its files.
 func (i *Info) findings(p *text.Printer) {
 	warnings := text.AllWarnings(i.Series, i.Flags)
-	if len(warnings) == 0 && len(i.Series.Problems) == 0 {
+	names := siteview.ProgramRemedy(i.Program, i.Flags)
+	if len(warnings) == 0 && len(i.Series.Problems) == 0 && names == "" {
 		p.Linef("")
 		p.Linef("nothing suspicious found")
 		return
@@ -148,5 +152,8 @@ func (i *Info) findings(p *text.Printer) {
 	}
 	for _, g := range text.GroupWarnings(warnings) {
 		p.Linef("%s: %s", g.Kind, text.Message(g.Text()))
+	}
+	if names != "" {
+		p.Linef("no names of the program's functions: %s", text.Message(names))
 	}
 }

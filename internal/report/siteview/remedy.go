@@ -20,11 +20,25 @@ func remedy(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) string 
 }
 
 func remedyText(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) string {
-	m, sysroot, binary := s.Module(l), f.Of(option.Sysroot), f.Of(option.Binary)
+	m := s.Module(l)
 	if m == nil {
 		return remedyOutside(l.Reason, f)
 	}
-	switch l.Reason {
+	return remedyIn(m, l.Reason, f)
+}
+
+// ProgramRemedy is how to get the names of a program whose file cannot be used; empty if it can.
+func ProgramRemedy(m *symbolize.Module, f option.Flags) string {
+	if m == nil || m.Reason == symbolize.ReasonNone {
+		return ""
+	}
+	return text.Clip(remedyIn(m, m.Reason, f), maxRemedy)
+}
+
+// remedyIn returns how to get the names of a module.
+func remedyIn(m *symbolize.Module, reason symbolize.Reason, f option.Flags) string {
+	sysroot, binary := f.Of(option.Sysroot), f.Of(option.Binary)
+	switch reason {
 	case symbolize.ReasonMissing:
 		return fmt.Sprintf(
 			"%s was not found here: copy it from the machine that ran the process and pass %s (or %s for the program)",
@@ -45,7 +59,7 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) str
 			m.Title(), packageQuery(m.Path), f.Of(option.DebugDir),
 		)
 	}
-	return l.Reason.Explain()
+	return reason.Explain()
 }
 
 // isOwn reports whether a module is the user's own, which no package of the distribution has.

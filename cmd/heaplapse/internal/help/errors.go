@@ -3,12 +3,13 @@ package help
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/internal/spelling"
 )
 
 // Error words an error in flags and arguments, and adds a reference to the help. Errors in a file have
@@ -45,7 +46,15 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	if short := e.GetSpecifiedShortnames(); short != "" {
 		return fmt.Errorf("unknown flag: -%s", e.GetSpecifiedName())
 	}
-	return fmt.Errorf("unknown flag: --%s%s", e.GetSpecifiedName(), didYouMean(e.GetSpecifiedName(), "--", flagNames(cmd)))
+	name := e.GetSpecifiedName()
+	instead := didYouMean(name, "--", flagNames(cmd))
+	switch {
+	case name == "json" && cmd.Flags().Lookup("format") != nil:
+		instead = ": use --format json"
+	case name == "pid":
+		instead = ": the number of a process is an argument: heaplapse attach PID"
+	}
+	return fmt.Errorf("unknown flag: --%s%s", name, instead)
 }
 
 // DidYouMean returns a question about the word that a mistyped one most likely stands for; "" if none
@@ -53,7 +62,7 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 func DidYouMean(mistyped string, words []string) string { return didYouMean(mistyped, "", words) }
 
 func didYouMean(mistyped, prefix string, words []string) string {
-	near := nearest(mistyped, words)
+	near := spelling.Nearest(mistyped, words)
 	if near == "" {
 		return ""
 	}
@@ -93,45 +102,4 @@ func flagNames(cmd *cobra.Command) (names []string) {
 		}
 	})
 	return names
-}
-
-// nearest returns the word that a mistyped one most likely stands for; "" if none is like it.
-func nearest(mistyped string, words []string) string {
-	const most = 2 // edits
-	best, edits := "", most+1
-	for _, w := range slices.Sorted(slices.Values(words)) {
-		if n := distance(mistyped, w); n < edits {
-			best, edits = w, n
-		}
-	}
-	if 2*edits >= len(mistyped) {
-		return ""
-	}
-	return best
-}
-
-// distance returns the least number of edits that turn one word into the other: a letter more, less or
-// another one, or two neighbours exchanged.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			other := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				other++
-			}
-			rows[i][j] = min(other, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
