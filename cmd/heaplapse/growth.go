@@ -94,7 +94,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.Var(&f.minBytes, "min-bytes",
-			"list sites that grew by at least `SIZE` (default 1MiB; 64KiB of goroutines)")
+			"list sites that grew by at least `SIZE` (default: by the length and the sampling of the recording, at most 1MiB)")
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.Var(&f.memoryLimit, "memory-limit", "forecast when the process reaches `SIZE`")
 	})

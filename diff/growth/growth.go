@@ -14,8 +14,8 @@ import (
 
 // Options tune [Judge]. The zero value works.
 type Options struct {
-	// MinBytes is the least growth that counts, in bytes; 0 takes [trend.DefaultMinGrowth], or
-	// [MinGoroutines] in a series of goroutine profiles.
+	// MinBytes is the least growth that counts, in bytes; 0 takes what the time and the sampling of
+	// the recording allow, at most [trend.DefaultMinGrowth], or [MinGoroutines] in a series of goroutine profiles.
 	MinBytes int64
 	// LeakConfidence is the least confidence of a leak; 0 takes [trend.LeakConfidence].
 	LeakConfidence float64
@@ -39,21 +39,41 @@ type Options struct {
 // MinGoroutines is the least growth of goroutine profiles that counts by default: 32 goroutines.
 const MinGoroutines = 64 << 10
 
-// leastGrowth returns the least growth that counts by default.
-func leastGrowth(s *series.Series) int64 {
-	if s.Heads[0].Format == heapfile.FormatGoroutines {
+const (
+	// leastRate is the rate in bytes per second that counts in a short recording: 16 MiB an hour.
+	leastRate = float64(16<<20) / 3600
+	// leastSamples is the number of samples that counts. Their number varies by its square root, and six differ from
+	// none by 2.4 of that: chance does so once in a hundred times.
+	leastSamples = 6
+	// leastBytes bounds the least growth from below. A few blocks of a program that starts are that large.
+	leastBytes = 64 << 10
+)
+
+// leastGrowth returns the least growth that counts by default: that of a low rate in the time of a short recording, or
+// what sampling does not give by chance, and never more than [trend.DefaultMinGrowth].
+func leastGrowth(s *series.Series, judged sites.Range) int64 {
+	head := s.Heads[judged.First]
+	switch {
+	case head.Format == heapfile.FormatGoroutines:
 		return MinGoroutines
+	case !s.Clock.Source.IsTime():
+		return trend.DefaultMinGrowth
 	}
-	return trend.DefaultMinGrowth
+	least := max(leastBytes, leastRate*(s.Clock.At[judged.Last]-s.Clock.At[judged.First]))
+	if head.IsEstimate() {
+		least = max(least, leastSamples*float64(head.Period))
+	}
+	return int64(min(least, trend.DefaultMinGrowth))
 }
 
 // Judge judges every site of a series, and every group of sites that are attributed to the same
 // frame: many small leaks under one caller may be significant only together. The collector must
 // have visited the series.
 func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) *Result {
-	o.MinBytes = cmp.Or(o.MinBytes, leastGrowth(series))
+	judged := sites.JudgedRange(series, o.From, o.To)
+	o.MinBytes = cmp.Or(o.MinBytes, leastGrowth(series, judged))
 	columns := c.Columns(series, symbols)
-	scope := scopeOf(series, sites.JudgedRange(series, o.From, o.To))
+	scope := scopeOf(series, judged)
 	blamer := class.NewBlamer(symbols, o.Rules)
 	groups := groupSites(scope, symbols, blamer, columns, o)
 	crowd := crowdOf(scope, columns, groups.members, o.MinBytes)
