@@ -105,7 +105,7 @@ done
 
 say "nothing is left when it is removed"
 apt-get -qq purge heaplapse >/dev/null
-! command -v heaplapse
+[ ! -e /usr/bin/heaplapse ]
 rm -rf ~/.cache/heaplapse
 find / -xdev -name '*heaplapse*' -not -path "$out/*" -not -path '/root/*' -not -path '/var/cache/man/*' | sort >after
 diff before after

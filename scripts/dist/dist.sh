@@ -123,6 +123,10 @@ archive darwin arm64
 packages amd64
 packages arm64
 image
+# The packages of v0.2.0-rc.1 have the version 0.2.0~rc.1. GitHub would change that character in a name.
+for file in "$out"/heaplapse*~*; do
+	[ ! -e "$file" ] || mv "$file" "$out/$(basename "$file" | tr '~' '-')"
+done
 (cd "$out" && sha256sum heaplapse* >SHA256SUMS)
 COMMIT=$commit scripts/dist/provenance.sh "$out/SHA256SUMS" >"$out/provenance.intoto.json"
 ls -l "$out"

@@ -6,7 +6,7 @@
 #include "base/platform.h"
 
 enum hl_state {
-    HL_HELPER_NEVER = 0,     // no helper has begun
+    HL_HELPER_NEVER = 0,     // no helper has begun, or heaplapse lets the next one begin
     HL_HELPER_STARTING = 1,  // the helper prepares the recording
     HL_HELPER_RECORDING = 2, // allocations are recorded, and commands are obeyed
     HL_HELPER_STOPPING = 3,  // the functions are being put back
@@ -34,7 +34,7 @@ struct hl_control {
                        // restricts itself
     uint32_t channel;  // the file descriptor of the channel's memory plus one; 0: none
     uint32_t prepared; // heaplapse sets it to channel when the memory can be used
-    uint32_t unused;
+    uint32_t newest;   // number of the last helper: one that was created before does not begin
     uintptr_t malloc_original, malloc_hook;
     uintptr_t calloc_original, calloc_hook;
     uintptr_t realloc_original, realloc_hook;
@@ -44,6 +44,7 @@ struct hl_control {
 // struct hl_boot is what heaplapse gives to the helper.
 struct hl_boot {
     uint64_t scratch, scratch_size; // memory that the helper unmaps when it is told to; 0: none
+    uint64_t number;                // of the helper
     char settings[3584];            // as in HEAPLAPSE_ENGINE
 };
 

@@ -12,7 +12,7 @@
 __attribute__((weak)) int pthread_detach(uintptr_t thread);
 extern uintptr_t pthread_self(void);
 
-HL_EXPORT struct hl_control heaplapse_attach_control = {.magic = "heaplapse-attach", .version = 2};
+HL_EXPORT struct hl_control heaplapse_attach_control = {.magic = "heaplapse-attach", .version = 3};
 static struct hl_control *const control = &heaplapse_attach_control;
 
 static void set_state(enum hl_state state) {
@@ -160,18 +160,39 @@ static enum hl_state record(void) {
     return HL_HELPER_STOPPED;
 }
 
+static bool is_newest(uint64_t number) {
+    return __atomic_load_n(&control->newest, __ATOMIC_SEQ_CST) == number;
+}
+
+// claim makes this thread the one that records. If a heaplapse was killed before its helper has
+// begun, the next one does not see that helper, and creates another: only the newest begins.
+static bool claim(uint64_t number) {
+    enum { TRIES = 20000, PAUSE = 1000000 };
+    for (int i = 0; i < TRIES && is_newest(number); i++) {
+        uint32_t expected = HL_HELPER_NEVER;
+        if (__atomic_compare_exchange_n(&control->state, &expected, HL_HELPER_STARTING, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+            if (is_newest(number)) return true;
+            set_state(HL_HELPER_NEVER);
+            return false;
+        }
+        hl_sleep(PAUSE);
+    }
+    return false;
+}
+
 // heaplapse_attach_main is the body of the helper.
 HL_EXPORT void *heaplapse_attach_main(const struct hl_boot *b) {
     block_signals();
     hl_signals_restore(hl_enter_slow_path()); // the process may be a child that nothing noticed
     set_name();
     if (pthread_detach) pthread_detach(pthread_self());
+    if (!claim(b->number)) return NULL;
     boot = *b;
     sandbox = 0;
     control->answer = control->command; // older ones are not meant for this recording
     control->helper = (uint32_t)hl_syscall0(HL_SYS_gettid);
     control->reason[0] = 0;
-    set_state(HL_HELPER_STARTING);
     enum hl_state last = record();
     control->helper = 0;
     set_state(last);

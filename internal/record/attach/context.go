@@ -50,7 +50,7 @@ const (
 	fileName     = "heaplapse"
 	entrySymbol  = "heaplapse_attach_main"
 	errorSize    = 256
-	bootHeader   = 16 // bytes before the settings: the address and the size of the scratch memory
+	bootHeader   = 24 // bytes before the settings: address and size of the scratch memory, number of the helper
 	settingsSize = 3584
 )
 
@@ -58,8 +58,8 @@ var errFunctions = errors.New("the C library lacks pthread_create, dlopen, dlsym
 
 // newContext returns the content of the context, without what [complete] adds. It searches the memory
 // of the process for functions, so it is called while no thread is stopped. entry is the engine's
-// function if the engine is there already.
-func newContext(p *target.Process, entry uint64, settings string) ([]byte, error) {
+// function if the engine is there already. number is that of the helper.
+func newContext(p *target.Process, entry uint64, number uint32, settings string) ([]byte, error) {
 	b := make([]byte, atFrame)
 	for i, name := range []string{"pthread_create", "__errno_location", "dlopen", "dlsym", "dlerror"} {
 		f := p.Function(name)
@@ -75,6 +75,7 @@ func newContext(p *target.Process, entry uint64, settings string) ([]byte, error
 	if len(settings) >= settingsSize {
 		return nil, errors.New("the path of the recording is too long")
 	}
+	binary.LittleEndian.PutUint64(b[atBoot+bootHeader-8:], uint64(number))
 	copy(b[atBoot+bootHeader:], settings)
 	return b, nil
 }

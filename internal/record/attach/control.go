@@ -33,7 +33,7 @@ const (
 
 const (
 	controlMagic   = "heaplapse-attach"
-	controlVersion = 2
+	controlVersion = 3
 	reasonSize     = 256
 )
 
@@ -45,7 +45,7 @@ type block struct {
 	Helper, Objects                 uint32
 	Replaced, Foreign, Left         uint32
 	Python, Ended                   uint32
-	Channel, Prepared, _            uint32
+	Channel, Prepared, Newest       uint32
 	MallocOriginal, MallocHook      uint64
 	CallocOriginal, CallocHook      uint64
 	ReallocOriginal, ReallocHook    uint64
@@ -59,6 +59,7 @@ const (
 	offsetBeat    = 32
 
 	offsetPrepared = 72
+	offsetNewest   = 76
 )
 
 // control is the control block of the engine in a process.

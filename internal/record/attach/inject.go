@@ -31,6 +31,7 @@ type injection struct {
 	context []byte // what is written to the scratch memory: see newContext
 	scratch uint64 // address of the scratch memory; 0 before it is mapped
 	entry   uint64 // the engine's function, if the engine is there already
+	number  uint32 // of the helper
 	result  Started
 }
 
@@ -42,7 +43,7 @@ func (j *injection) createHelper(ctx context.Context) error {
 	if j.returns, err = tracer.FindReturns(j.process.Libc, j.process.Memory); err != nil {
 		return err
 	}
-	if j.context, err = newContext(j.process, j.entry, j.Settings); err != nil {
+	if j.context, err = newContext(j.process, j.entry, j.number, j.Settings); err != nil {
 		return err
 	}
 	for range retries {

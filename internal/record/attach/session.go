@@ -116,7 +116,7 @@ func holdCollector() (undo func()) {
 }
 
 // endOld prepares a process in which the engine is already. If it still records for a heaplapse that
-// has died, it is stopped.
+// has died, it is stopped. A helper of such a heaplapse that has not begun yet will not begin.
 func (j *injection) endOld() error {
 	if j.process.Engine == nil {
 		return nil
@@ -129,16 +129,32 @@ func (j *injection) endOld() error {
 	if err != nil {
 		return err
 	}
-	if b.active() {
-		if _, err := c.end(); err != nil {
-			return err
-		}
+	j.number = b.Newest + 1
+	if err := c.memory.PutUint32(c.address+offsetNewest, j.number); err != nil {
+		return err
 	}
-	if err := c.memory.PutUint32(c.address+offsetState, stateNever); err != nil {
+	if err := c.reset(); err != nil {
 		return err
 	}
 	j.entry = j.process.Engine.Symbol(entrySymbol).Start
 	return nil
+}
+
+// reset waits until no helper is at work, and lets the next one begin. An older one may still show
+// itself for a moment.
+func (c control) reset() error {
+	for {
+		b, err := c.read()
+		switch {
+		case err != nil || b.State == stateNever:
+			return err
+		case !b.active():
+			return c.memory.PutUint32(c.address+offsetState, stateNever)
+		}
+		if _, err := c.end(); err != nil {
+			return err
+		}
+	}
 }
 
 // begin waits until the engine records.
