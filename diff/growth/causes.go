@@ -22,11 +22,11 @@ type Cause struct {
 	Small bool
 }
 
-// addCauses adds the causes to a result. small are the call paths of the sites that are.
-func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []symbolize.SiteID) {
-	r.Causes = j.causes(members)
+// addCauses adds the causes to a result.
+func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, l listing) {
+	r.Causes = j.causes(members, l.explained)
 	if r.onlySmallGrow() && len(r.Causes) == 0 {
-		r.Causes = j.smallSites(r, small)
+		r.Causes = j.smallSites(r, l.smallMembers)
 	}
 	leaking := map[symbolize.SiteID]bool{}
 	for i := range r.Causes {
@@ -67,10 +67,11 @@ func (j *judgement) smallSites(r *Result, members []symbolize.SiteID) []Cause {
 }
 
 // causes are the functions that explain the growth of many sites, if their sum may leak. members are
-// the sites by group.
-func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
+// the sites by group. Growth that is explained, and that of code of modules, which runs once, is no part of it.
+func (j *judgement) causes(members [][]symbolize.SiteID, explained map[symbolize.SiteID]bool) (out []Cause) {
 	least := int64(j.options.MinGrowth)
-	if j.heapGained < least {
+	left := j.heapGained
+	if left < least {
 		return nil
 	}
 	functions := newFunctions(j)
@@ -78,13 +79,17 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 	var ids []symbolize.SiteID
 	for n, group := range members {
 		for _, id := range group {
-			if gained := j.scope.gained(j.columns[id]); gained != 0 {
+			switch gained := j.scope.gained(j.columns[id]); {
+			case gained == 0:
+			case explained[id], j.blamer.Importing(j.stack(id)):
+				left -= gained
+			default:
 				paths = append(paths, causes.Path{Growth: gained, Site: n, Functions: functions.of(id)})
 				ids = append(ids, id)
 			}
 		}
 	}
-	for _, found := range causes.Find(paths, j.heapGained) {
+	for _, found := range causes.Find(paths, left) {
 		var below []symbolize.SiteID
 		for _, i := range found.Paths {
 			below = append(below, ids[i])

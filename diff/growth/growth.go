@@ -86,7 +86,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	}
 	listed := list(j.groups(groups.members), gained, o)
 	result := conclude(scope, groups, judgeHeap(scope, groups.heap, j.imported(groups.members), options), listed)
-	j.addCauses(result, groups.members, listed.smallMembers)
+	j.addCauses(result, groups.members, listed)
 	result.decide()
 	return result
 }

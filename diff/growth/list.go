@@ -22,6 +22,8 @@ type listing struct {
 	small        int
 	smallBytes   int64
 	smallMembers []symbolize.SiteID
+	// explained are the call paths of large sites whose verdict explains their growth.
+	explained map[symbolize.SiteID]bool
 	// likeliest is the large site with the highest confidence, which is chance; nil if no site is
 	// large.
 	likeliest *Site
@@ -30,6 +32,7 @@ type listing struct {
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
 func list(groups iter.Seq2[*Site, int], heapGained int64, o Options) (l listing) {
+	l.explained = map[symbolize.SiteID]bool{}
 	for site, tested := range groups {
 		l.tested += tested
 		l.add(site, heapGained, o)
@@ -43,6 +46,11 @@ func list(groups iter.Seq2[*Site, int], heapGained int64, o Options) (l listing)
 func (l *listing) add(s *Site, heapGained int64, o Options) {
 	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
 		l.likeliest, l.chance = s, s.Confidence
+	}
+	if s.Gained >= o.MinBytes && s.Label.Explains() {
+		for _, m := range s.Members {
+			l.explained[m] = true
+		}
 	}
 	listed := significant(s, o.MinBytes)
 	if !listed && s.Gained > 0 && s.Gained < o.MinBytes {

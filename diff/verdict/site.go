@@ -72,6 +72,12 @@ func (s Site) String() string { return sites[s].name }
 // Meaning returns what the verdict says of a site, as a part of a sentence.
 func (s Site) Meaning() string { return sites[s].meaning }
 
+// Explains reports whether the verdict says why the memory grew, or that it does not: then it is no part of a leak.
+func (s Site) Explains() bool {
+	family := s.Family()
+	return family == FamilyFills || family == FamilyLoad || s == Stable
+}
+
 // Family returns the family, which has a colour.
 func (s Site) Family() Family { return sites[s].family }
 
