@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -181,7 +182,7 @@ def record(e, heaplapse, out):
     ended = threading.Event()
     with open(out / f"{e['name']}.log", "wb") as log:
         process = subprocess.Popen([*([] if attached else recorder), *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                   stderr=log, env=environment)
+                                   stderr=log, env=environment, cwd=out, start_new_session=True)
         feeder = threading.Thread(target=feed, args=(e, process, ended))
         feeder.start()
         if attached:
@@ -191,6 +192,8 @@ def record(e, heaplapse, out):
             process.wait()
         else:
             status = process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # workers that wait for their siblings to close a pipe
         ended.set()
         feeder.join()
         with contextlib.suppress(OSError):
