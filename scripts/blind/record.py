@@ -24,6 +24,7 @@ import load
 from plan import PROGRAMS
 
 TICKS = 10  # a second: how evenly requests come
+GRACE = 120  # seconds that a program and its recorder have to end
 
 
 def build(out):
@@ -189,16 +190,17 @@ def record(e, heaplapse, out):
             time.sleep(e["attach_after"])
             status = subprocess.run([heaplapse, "attach", *flags, str(process.pid)], stdout=log, stderr=log, env=environment).returncode
             process.terminate()
-            process.wait()
-        else:
-            status = process.wait()
+        try:
+            recorded = process.wait(GRACE + (0 if attached else e["seconds"]))
+        except subprocess.TimeoutExpired:
+            recorded = "did not end"
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # workers that wait for their siblings to close a pipe
+            os.killpg(process.pid, signal.SIGKILL)  # also workers that wait for their siblings to close a pipe
         ended.set()
         feeder.join()
         with contextlib.suppress(OSError):
             process.stdin.close()
-    return {"name": e["name"], "status": status, "command": [str(c) for c in command], "load_average": os.getloadavg()[0],
+    return {"name": e["name"], "status": status if attached else recorded, "command": [str(c) for c in command], "load_average": os.getloadavg()[0],
             "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
