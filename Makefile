@@ -60,6 +60,10 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 60s)
 bench: ## run the benchmarks; some compare with google/pprof and other tools
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: blind
+blind: build ## record programs drawn at random from SEED in OUT, and judge them once (needs root; half an hour); commit the result
+	@scripts/blind/run.sh $(abspath $(BIN)) "$(SEED)" $(abspath $(OUT))/blind-$(SEED)
+
 .PHONY: release
 release: ## make the files of the release VERSION=v0.2.0 in out/release, and check them; PUBLISH=--publish publishes
 	scripts/dist/release.sh $(VERSION) $(PUBLISH)
