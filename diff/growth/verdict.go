@@ -8,7 +8,7 @@ import (
 // Reason returns the reason of the verdict in words.
 func (r *Result) Reason() string {
 	f := verdict.Facts{
-		Snapshots: r.Len(), Good: GoodPoints, Hidden: r.HiddenBytes, Workers: int(r.Workers),
+		Snapshots: r.Len(), Good: GoodPoints, Hidden: r.HiddenBytes, Workers: int(r.Workers), Short: r.Short,
 	}
 	switch r.Why {
 	case verdict.SitesLeak:
@@ -33,6 +33,12 @@ func (r *Result) LeakingCause() *Cause {
 		}
 	}
 	return nil
+}
+
+// Beside tells a result of other processes that have most of the memory, and too few snapshots to be judged.
+func (r *Result) Beside(short int) {
+	r.Short = short
+	r.decide()
 }
 
 // decide sets the verdict, what it rests on, and the probability of a leak.
@@ -71,6 +77,8 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.NothingRecorded
 	case r.Workers > 0:
 		return verdict.WorkersMissing
+	case r.Short > 0:
+		return verdict.OthersTooShort
 	}
 	return verdict.NothingGrows
 }

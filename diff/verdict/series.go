@@ -90,6 +90,7 @@ const (
 	OnlyProcessGrows                 // the process grows, but no site of its heap does
 	NothingRecorded                  // the snapshots have no allocation
 	WorkersMissing                   // nothing grows, but children of the process were not recorded
+	OthersTooShort                   // nothing grows, but processes with most of the memory have too few snapshots
 )
 
 // Facts are the numbers in the text of a reason.
@@ -102,8 +103,9 @@ type Facts struct {
 	Snapshots, Good int
 	// Hidden is the growth that truncated snapshots hide, in bytes.
 	Hidden int64
-	// Workers is the number of children that were not recorded.
-	Workers int
+	// Workers is the number of children that were not recorded, and Short that of processes that have too few
+	// snapshots.
+	Workers, Short int
 }
 
 // Status is the exit status of a check for leaks.
@@ -159,6 +161,10 @@ var reasons = [...]reasonRow{
 	WorkersMissing: {"workers-not-recorded", SeriesUndecided, StatusNothing, func(f Facts) string {
 		return "no site of this process grows to the end of the series, but " +
 			units.CountOf(f.Workers, "child process", "child processes") + " of the same program were not recorded"
+	}},
+	OthersTooShort: {"others-too-short", SeriesUndecided, StatusNothing, func(f Facts) string {
+		return "no site of this process grows to the end of the series, but " + units.CountOf(f.Short, "other process", "other processes") +
+			", with most of the memory, " + plural(f.Short, "has", "have") + " too few snapshots"
 	}},
 }
 

@@ -23,7 +23,7 @@ func TestNamesAreStable(t *testing.T) {
 	require.Equal(t, strings.Fields("leak undecided no-leak"), names(AllSeries()))
 	require.Equal(t, strings.Fields("nothing-grows sites-leak cause-leaks sites-suspect cause-suspect "+
 		"only-small-sites-grow only-heap-grows too-few-snapshots growth-hidden still-loading only-process-grows "+
-		"nothing-recorded workers-not-recorded"), names(Reasons()))
+		"nothing-recorded workers-not-recorded others-too-short"), names(Reasons()))
 }
 
 // TestTheTablesAreWhole: each verdict has a name, words and a family.

@@ -208,6 +208,7 @@ func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
 	for i := range j.all {
 		report.Processes = append(report.Processes, j.all[i].Process)
 	}
+	report.Result.Beside(growthreport.Short(report.Processes))
 	return report, nil
 }
 

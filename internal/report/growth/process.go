@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
@@ -53,8 +54,8 @@ type Process struct {
 	cause  *describedSite
 	// evidence is what the process shows of each site.
 	evidence map[siteKey]growth.Evidence
-	// time is how long the process was judged, in units of the clock.
-	time float64
+	// judgedFor is how long the process was judged, in units of the clock.
+	judgedFor float64
 }
 
 // describedSite is a site of a process whose report is gone.
@@ -78,7 +79,7 @@ type Heap struct {
 func (g *Report) Judged() Process {
 	r := g.Result
 	unit, factor := g.RateUnit()
-	time := g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First]
+	judgedFor := g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First]
 	p := Process{
 		Process: g.Series.Process,
 		Heap: &Heap{
@@ -86,11 +87,14 @@ func (g *Report) Judged() Process {
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
 		result: withoutCurves(r), sites: g.describeSites(), cause: g.describeCause(),
-		evidence: g.evidence(time), time: time,
+		evidence: g.evidence(judgedFor), judgedFor: judgedFor,
 	}
 	p.Files = len(g.Series.Heads)
-	if r.Why == verdict.TooFewSnapshots {
+	switch r.Why {
+	case verdict.TooFewSnapshots:
 		p.notJudged = tooShort
+	case verdict.NothingRecorded:
+		p.notJudged = "no allocation was recorded"
 	}
 	if r.RSS != nil {
 		rss := r.LastRSS
@@ -122,7 +126,7 @@ func (p *Process) conclude() {
 }
 
 func (p *Process) lead(s *growth.Site, described describedSite) {
-	p.Site, p.Blame, p.leaked = described.heading, &described.blame, s.Low*p.time*s.Confidence
+	p.Site, p.Blame, p.leaked = described.heading, &described.blame, s.Low*p.judgedFor*s.Confidence
 }
 
 // tooShort is why a process with too few snapshots is not judged.
@@ -145,7 +149,7 @@ func Worse(p, q *Process) int {
 		if p.Chance == nil {
 			return 0
 		}
-		return *p.Chance * p.time
+		return *p.Chance * p.judgedFor
 	}
 	byBytes := 0
 	if p.Verdict == verdict.SeriesLeak && q.Verdict == verdict.SeriesLeak {
@@ -153,6 +157,40 @@ func Worse(p, q *Process) int {
 	}
 	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)))
 }
+
+// Short is the number of processes that ran to the end of the recording, have too few snapshots, and had more
+// memory than those that were judged; 0 if they had less.
+func Short(all []Process) (n int) {
+	var last time.Time
+	running := false
+	for i := range all {
+		switch end := all[i].End; {
+		case end == nil:
+			running = true
+		case end.Time.After(last):
+			last = end.Time
+		}
+	}
+	var judged, short int64
+	for i := range all {
+		p := &all[i]
+		atEnd := p.End == nil || !running && last.Sub(p.End.Time) < atTheEnd
+		switch {
+		case p.notJudged == "":
+			judged += p.PeakInuse
+		case p.notJudged == tooShort && atEnd:
+			short += p.PeakInuse
+			n++
+		}
+	}
+	if short <= judged {
+		return 0
+	}
+	return n
+}
+
+// atTheEnd is the time within which the processes of a program end that is stopped.
+const atTheEnd = 5 * time.Second
 
 func (p *Process) severity() int {
 	if p.notJudged != "" {

@@ -245,7 +245,10 @@ func (g *Report) Next() string {
 	if g.Result.Verdict == verdict.SeriesUndecided && !g.Result.Why.DataMissing() {
 		return g.settlement()
 	}
-	if g.Result.Why == verdict.WorkersMissing {
+	switch g.Result.Why {
+	case verdict.OthersTooShort:
+		return "ask again later, or record for longer"
+	case verdict.WorkersMissing:
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
 	worst := g.worst()
