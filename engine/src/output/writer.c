@@ -38,7 +38,12 @@ static bool is_done(uint32_t mine) {
 
 // --- the timer ---
 
-static int64_t last_timed, last_cost; // monotonic time of the last timed snapshot; ns
+// The monotonic time of the last timed snapshot, and what it cost in ns. They are written while the
+// lock of the snapshots is held, and read without it.
+static int64_t last_timed, last_cost;
+
+static int64_t value(const int64_t *v) { return __atomic_load_n(v, __ATOMIC_RELAXED); }
+static void set(int64_t *v, int64_t to) { __atomic_store_n(v, to, __ATOMIC_RELAXED); }
 
 // cost_of returns the time that a snapshot takes from the program: the processor time. The program
 // does not wait for the recorder, unless it writes the snapshot itself; a slow disk is used for a
@@ -55,13 +60,14 @@ static int64_t cost_of(int64_t elapsed, int64_t processor, bool program_waits) {
 static int64_t until_due(void) {
     if (hl_config.every == 0 || hl_trigger_ended()) return -1;
     int64_t now = hl_clock(HL_MONOTONIC), wait = (int64_t)hl_config.every * 1000000;
-    if (last_timed == 0) return hl_worker_waits();
+    int64_t last = value(&last_timed), cost = value(&last_cost);
+    if (last == 0) return hl_worker_waits();
     if (hl_config.part) {
         int64_t part = (now - hl_process.started) / (int64_t)hl_config.part;
         if (part > wait) wait = part;
     }
-    if (last_cost * 100 > wait) wait = last_cost * 100;
-    int64_t left = last_timed + wait - now;
+    if (cost * 100 > wait) wait = cost * 100;
+    int64_t left = last + wait - now;
     return left > 0 ? left : 0;
 }
 
@@ -106,9 +112,9 @@ static bool write_wanted(int64_t deadline) {
         hl_channel_until(deadline);
         enum hl_trigger last = (enum hl_trigger)(31 - __builtin_clz(bits));
         if (!program_waits || !hl_stack_use(write_on_stack, &last)) hl_snapshot_write(last);
-        last_cost =
-            cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);
-        if (timed) last_timed = before;
+        set(&last_cost,
+            cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits));
+        if (timed) set(&last_timed, before);
     }
     __atomic_store_n(&done, number, __ATOMIC_RELEASE);
     hl_unlock(&snapshots);
@@ -243,7 +249,9 @@ void hl_writer_now(enum hl_trigger trigger) {
 
 void hl_writer_finish(void) { wait_for(__atomic_load_n(&ticket, __ATOMIC_ACQUIRE)); }
 
-bool hl_writer_is_missing(void) { return hl_config.every != 0 && id == 0; }
+static bool was_created(void) { return __atomic_load_n(&id, __ATOMIC_RELAXED) != 0; }
+
+bool hl_writer_is_missing(void) { return hl_config.every != 0 && !was_created(); }
 
 void hl_writer_keep(void) {
     if (!create() && until_due() == 0) write_wanted(patience_ends());
@@ -251,7 +259,7 @@ void hl_writer_keep(void) {
 
 void hl_writer_stop(int64_t pause) {
     enum { SPINS = 64, NAP = 50000 };
-    if (id == 0) return;
+    if (!was_created()) return;
     uint64_t signals = hl_enter_slow_path();
     // A child that shares the memory of its parent (vfork) has no writer.
     bool is_own = (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
@@ -263,7 +271,7 @@ void hl_writer_stop(int64_t pause) {
         hl_futex_wake(&wake, 1);
         for (int i = 0; is_alive() && hl_clock(HL_MONOTONIC) < end; i++)
             hl_sleep(i < SPINS ? 1 : NAP);
-        if (id != 0) stall(); // it ends as soon as the disk lets it
+        if (was_created()) stall(); // it ends as soon as the disk lets it
         not_before = hl_clock(HL_MONOTONIC) + pause;
     }
     hl_unlock(&life);

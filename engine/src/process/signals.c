@@ -19,7 +19,7 @@ enum { SI_USER = 0, SI_TKILL = -6 };
 
 enum { GUARDED = 3 };
 static int numbers[GUARDED] = {SIGINT, SIGTERM, 0}; // the last one asks for a snapshot
-static struct action theirs[GUARDED];               // what the program has set
+static struct action theirs[GUARDED];               // what the program has set: see remember
 static uint64_t guarded_pid;                        // 0: no signal is handled
 static int64_t last_snapshot;
 
@@ -62,7 +62,7 @@ static void end(int sig) {
 static void on_signal(int sig, struct hl_siginfo *info, void *context) {
     int *e = __errno_location(), before = *e;
     int i = which(sig);
-    handler program = theirs[i].handler;
+    handler program = __atomic_load_n(&theirs[i].handler, __ATOMIC_RELAXED);
     bool asks = i == GUARDED - 1, ready = true;
     if (asks)
         hooks->manual();
@@ -71,17 +71,26 @@ static void on_signal(int sig, struct hl_siginfo *info, void *context) {
     if (program == SIG_DFL && !asks && ready) end(sig);
     *e = before;
     if (program == SIG_DFL || program == SIG_IGN) return;
-    if (theirs[i].flags & SA_RESETHAND) theirs[i].handler = SIG_DFL;
+    if (__atomic_load_n(&theirs[i].flags, __ATOMIC_RELAXED) & SA_RESETHAND)
+        __atomic_store_n(&theirs[i].handler, SIG_DFL, __ATOMIC_RELAXED);
     ((void (*)(int, struct hl_siginfo *, void *))program)(sig, info, context);
 }
 
 #define OURS ((handler)(void *)on_signal)
 
+// remember keeps what the program has set, while another thread may run on_signal.
+static void remember(struct action *to, const struct action *a) {
+    memcpy(to->mask, a->mask, sizeof a->mask);
+    to->restorer = a->restorer;
+    __atomic_store_n(&to->flags, a->flags, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->handler, a->handler, __ATOMIC_RELAXED);
+}
+
 // guard keeps the disposition that the program has set, and installs the engine's handler.
 static void guard(int i) {
     struct action a;
     if (set_action(numbers[i], NULL, &a) != 0 || a.handler == OURS) return;
-    theirs[i] = a;
+    remember(&theirs[i], &a);
     if (a.handler == SIG_IGN && i != GUARDED - 1) return;
     if (a.handler == SIG_DFL || a.handler == SIG_IGN) a.flags = SA_RESTART;
     a.flags = (a.flags & ~SA_RESETHAND) | SA_SIGINFO;
