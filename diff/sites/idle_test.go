@@ -103,3 +103,24 @@ func TestTheLastSnapshotMayLackTheProcessorTime(t *testing.T) {
 	s.CPU[43] = nil
 	require.Zero(t, JudgedRange(s, 0, 0).Idle)
 }
+
+// TestALoadThatEnded: a program that worked for a short part of the time is judged as a whole, and the load by itself on
+// request.
+func TestALoadThatEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		minutes []minute
+		until   int
+	}{
+		"a load":            {join(times(8, busy), times(30, idle)), 8},
+		"busy to the end":   {times(30, busy), 30},
+		"a short load":      {join(times(2, busy), times(30, idle)), 32},
+		"a pause":           {join(times(8, busy), times(10, idle), times(8, busy)), 26},
+		"one idle snapshot": {join(times(8, busy), times(1, idle)), 9},
+	} {
+		s := recorded(c.minutes...)
+		require.Equal(t, c.until, LoadedUntil(s, 0, len(s.Heads)-1, 6), name)
+	}
+	s := recorded(times(30, idle)...)
+	s.CPU[12] = nil
+	require.Equal(t, 30, LoadedUntil(s, 0, 30, 6), "unknown")
+}
