@@ -32,7 +32,8 @@ func refuse(path string, line []byte) error {
 			Hint: "record the program first: heaplapse record -- " + by + filepath.Base(path)}
 	}
 	if slices.Contains(compiled, filepath.Ext(path)) {
-		return &FormatError{File: path, Kind: "source code", Hint: "record the program first: heaplapse record -- ./PROGRAM"}
+		return &FormatError{File: path, Kind: "source code",
+			Hint: "record the program first: heaplapse record -- ./PROGRAM"}
 	}
 	return &FormatError{File: path, Kind: fmt.Sprintf("its first line is %q", clip(line)),
 		Hint: `a snapshot starts with "heap profile:" or "heap_v2/"`}

@@ -160,7 +160,7 @@ var advisedBy = map[string][]option.Option{
 	"view":                              {option.SourceRoot},
 	"growth watch report top diff info": {option.Sysroot, option.Binary, option.DebugDir, option.Debuginfod, option.PerfMap},
 	"growth watch report info":          {option.Process},
-	"growth watch report":               {option.Since, option.MinBytes},
+	"growth watch report":               {option.Since, option.Until, option.MinBytes},
 	"growth watch report diff":          {option.GroupBy},
 	"growth":                            {option.Explain},
 	"growth report gate":                {option.Evidence},

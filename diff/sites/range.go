@@ -39,3 +39,27 @@ func ProcessorTimes(s *series.Series, first, last int) (seconds []float64) {
 	}
 	return seconds
 }
+
+// LoadedUntil returns the first of the snapshots from first to last, but the least-th at the earliest, after which the
+// process hardly worked to the end: a load may have ended. Unlike [Window], it asks neither for much time of work nor
+// for a steady heap: it is good for advice only. It returns last if the process worked on, or if that is not known.
+func LoadedUntil(s *series.Series, first, last, least int) int {
+	work := ProcessorTimes(s, first, last)
+	if !s.Clock.Source.IsTime() || first+len(work) <= last {
+		return last
+	}
+	return first + loadedUntil(s.Clock.At[first:last+1], work, least)
+}
+
+// loadedUntil is LoadedUntil for the times and processor times of all snapshots, in seconds.
+func loadedUntil(at, work []float64, least int) int {
+	end := len(work) - 1
+	rate := func(from, to int) float64 { return (work[to] - work[from]) / max(at[to]-at[from], 1e-9) }
+	for i := least - 1; i <= end-leastIdle; i++ {
+		most := idlePace * rate(0, i)
+		if rate(i-1, i) > most && rate(i, i+1) <= most && rate(i, end) <= most {
+			return i
+		}
+	}
+	return end
+}

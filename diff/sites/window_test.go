@@ -186,3 +186,24 @@ func TestEachSnapshotHasOneReason(t *testing.T) {
 	require.Equal(t, []int{1, 10, 1}, []int{r.Count(Empty), r.Count(Idle), r.Count(AtExit)})
 	require.Equal(t, len(list), r.Of())
 }
+
+// TestALoadThatEnded: a program that worked for a short part of the time is judged as a whole, and the load by itself on
+// request.
+func TestALoadThatEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		minutes []minute
+		until   int
+	}{
+		"a load":            {join(times(8, busy), times(30, idle)), 8},
+		"busy to the end":   {times(30, busy), 30},
+		"a short load":      {join(times(2, busy), times(30, idle)), 32},
+		"a pause":           {join(times(8, busy), times(10, idle), times(8, busy)), 26},
+		"one idle snapshot": {join(times(8, busy), times(1, idle)), 9},
+	} {
+		var at, work []float64
+		for _, m := range recorded(c.minutes...) {
+			at, work = append(at, m.At), append(work, m.Processor)
+		}
+		require.Equal(t, c.until, loadedUntil(at, work, 6), name)
+	}
+}

@@ -189,7 +189,9 @@ func elsewhere(dir string, entries []fs.DirEntry) string {
 
 func holdsSnapshots(dir string) bool {
 	entries, _ := os.ReadDir(dir)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filename.OfSnapshots(e.Name()) && !e.IsDir() })
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return filename.OfSnapshots(e.Name()) && !e.IsDir()
+	})
 }
 
 // addGlob adds the files that match a pattern, and those of the directories that match it. Other directories may

@@ -11,6 +11,7 @@ type Option int
 const (
 	Process Option = iota
 	Since
+	Until
 	Focus
 	Ignore
 	GroupBy
@@ -66,6 +67,7 @@ const (
 var words = [...]string{
 	Process:  "the process",
 	Since:    "a start",
+	Until:    "an end",
 	Focus:    "the pattern of stacks to keep",
 	Ignore:   "the pattern of stacks to drop",
 	GroupBy:  "grouping by",

@@ -18,8 +18,8 @@ const (
 	maxAllLoose = 1 << 30
 )
 
-// looseSize returns the size of what [loosen] writes for a file, which it reads from the start. It is 0 if gzip did not compress the file, if that is
-// damaged, or if it has more content than left, which is lowered by what was read.
+// looseSize returns the size of what [loosen] writes for a file, which it reads from the start. It is 0 if gzip did not
+// compress the file, if that is damaged, or if it has more content than left, which is lowered by what was read.
 func looseSize(f io.ReaderAt, left *int64) int64 {
 	var size counter
 	content, err := loosen(&size, io.NewSectionReader(f, 0, math.MaxInt64), min(maxLoose, *left))

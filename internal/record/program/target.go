@@ -83,8 +83,8 @@ func Path(command, env []string) (string, error) {
 
 // builtins are commands of shells, which are not programs.
 var builtins = []string{
-	".", "alias", "bg", "cd", "command", "eval", "exec", "export", "fg", "jobs", "pushd", "read", "set", "source", "trap",
-	"type", "ulimit", "umask", "unset", "wait",
+	".", "alias", "bg", "cd", "command", "eval", "exec", "export", "fg", "jobs", "pushd", "read", "set", "source",
+	"trap", "type", "ulimit", "umask", "unset", "wait",
 }
 
 // lookPath searches for a program in the directories of path. Its errors have the exit statuses of

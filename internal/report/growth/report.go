@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -273,7 +274,11 @@ func (g *Report) Next() string {
 // settlement is what would decide whether what may leak does.
 func (g *Report) settlement() string {
 	const fine = 64 << 10 // bytes
+	until := sites.LoadedUntil(g.Series, g.Result.First, g.Result.Last, verdict.MinPoints)
 	switch last := g.Series.Heads[g.Result.Last]; {
+	case until < g.Result.Last:
+		return fmt.Sprintf("the process hardly ran after snapshot %d: judge the time before", until+1) +
+			g.Flags.If(option.Until, " (%s %d)", until+1)
 	case g.Result.Why == verdict.OnlySmallSitesGrow:
 		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
 	case last.Format.Sampled() && last.Period > fine:

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -41,6 +43,18 @@ func TestTheFirstLineNamesTheSuspect(t *testing.T) {
 		}
 	}
 	require.Equal(t, "UNDECIDED: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site may leak; chance of a leak: 41 %; next: record for longer", firstLine(t, g))
+}
+
+// TestALoadThatEndedIsJudgedByItself: a longer recording of a process without work shows nothing.
+func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
+	g := liveOf(t).Report
+	g.Result.Verdict, g.Result.Why = verdict.SeriesUndecided, verdict.SitesSuspect
+	for i := range g.Series.Heads {
+		worked := int64(min(i, 10)) * int64(time.Second)
+		g.Series.CPU = append(g.Series.CPU[:i:i], &worked)
+	}
+	g.Flags = option.Flags{option.Until: "--until"}
+	require.Equal(t, "the process hardly ran after snapshot 11: judge the time before (--until 11)", g.Next())
 }
 
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas

@@ -119,7 +119,8 @@ func (u *Unnamed) Sentence(f option.Flags) string {
 func (u *Unnamed) negligible() bool { return u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 }
 
 func (u *Unnamed) sum() string {
-	return fmt.Sprintf("functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
+	return fmt.Sprintf("functions without a name allocated %s of the %s on recorded stacks",
+		units.Bytes(u.Bytes), units.Bytes(u.Total))
 }
 
 // reason returns why the memory of a row has no name, and the remedy.

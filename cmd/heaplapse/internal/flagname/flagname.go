@@ -8,6 +8,7 @@ func All() option.Flags {
 	return option.Flags{
 		option.Process:  "--process",
 		option.Since:    "--since",
+		option.Until:    "--until",
 		option.Focus:    "--focus",
 		option.Ignore:   "--ignore",
 		option.GroupBy:  "--group-by",
