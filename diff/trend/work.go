@@ -34,7 +34,7 @@ func workAxis(t, work []float64) []float64 {
 // change, and what it holds seems to stay. A process that gets more processor time than before works faster, too, but
 // there a leak is a line over the work, which the rate of allocation does not explain.
 func (s *series) workIsLoad(l line) bool {
-	if s.work == nil || s.Alloc == nil || !s.loadDriven(l) {
+	if s.work == nil || s.Alloc == nil || s.turnover < shortLived || !s.loadDriven(l) {
 		return false
 	}
 	if early, late := s.ratesOf(s.work); late <= faster*early {
@@ -48,6 +48,9 @@ func (s *series) workIsLoad(l line) bool {
 	byWork, ok := stats.LeastSquares(y, one, s.work[1:])
 	return ok && byRate.RSS < asGood*byWork.RSS
 }
+
+// shortLived is the least turnover of a series whose objects are replaced from point to point.
+const shortLived = 0.5
 
 // asGood is the ratio of residuals up to which a rate of allocation, which is known with errors, explains a series as
 // well as the work does.
