@@ -51,6 +51,11 @@ func (j *judgement) group(members []symbolize.SiteID, inStep float64) (whole Sit
 	if whole.Label.IsLeak() || len(members) == 1 {
 		return whole, 1
 	}
+	if whole.WorkIsLoad { // then it is that of each call path
+		overTime := *j
+		overTime.scope.work = nil
+		j = &overTime
+	}
 	var leaks []Site
 	rest := slices.Clone(members)
 	for _, m := range members {

@@ -106,6 +106,9 @@ func (c *curves) warming() bool {
 	return c.level.rss < 0.8*max(c.line.RSS, 1) && c.level.remaining < 0.5
 }
 
+// faster is the ratio of the late rate of allocation, or of work, to the early one that counts as a rise.
+const faster = 1.1
+
 // loadDriven reports whether the heap grew because allocation became faster: by Little's law the
 // bytes in use are rate times lifetime, and the lifetime did not change. What has stopped to grow is
 // not explained by the load.
@@ -119,7 +122,7 @@ func (s *series) loadDriven(l line) bool {
 		return false
 	}
 	rate := late / early
-	return rate > 1.1 && math.Log(rate) > 0.6*math.Log(liveLate/liveEarly)
+	return rate > faster && math.Log(rate) > 0.6*math.Log(liveLate/liveEarly)
 }
 
 // resizing reports whether few objects become larger, as when one table doubles.

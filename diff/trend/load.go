@@ -7,10 +7,13 @@ import (
 )
 
 // rates are the rates of allocation in the first and in the last third, over the span.
-func (s *series) rates() (early, late float64) {
+func (s *series) rates() (early, late float64) { return s.ratesOf(s.Alloc) }
+
+// ratesOf are the slopes of a curve in the first and in the last third.
+func (s *series) ratesOf(y []float64) (early, late float64) {
 	third := len(s.t) / 3
 	n := len(s.t) - third - 1
-	return slopeOf(s.t[:third+1], s.Alloc[:third+1]), slopeOf(s.t[n:], s.Alloc[n:])
+	return slopeOf(s.t[:third+1], y[:third+1]), slopeOf(s.t[n:], y[n:])
 }
 
 // leastRise is the least FeatureRise of which a share is taken.

@@ -83,6 +83,8 @@ type Verdict struct {
 	// Resizing reports whether bytes grow and the number of objects does not, as when one table
 	// doubles.
 	Resizing bool
+	// WorkIsLoad reports whether the work of the process is not used, because it rises with the allocations of the series.
+	WorkIsLoad bool
 	// ImportShare is that of the points.
 	ImportShare float64
 	// Points is the number of points.
@@ -105,6 +107,9 @@ func Judge(p Points, o Options) Verdict {
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
+		if v.WorkIsLoad = s.workIsLoad(l); v.WorkIsLoad {
+			s.work = nil
+		}
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
 		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))

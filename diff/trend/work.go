@@ -29,6 +29,46 @@ func workAxis(t, work []float64) []float64 {
 	return axis
 }
 
+// workIsLoad reports whether the process works faster because the series allocates faster, as a program of batches that
+// grow does. What lives for a short time then rises with the work as a leak does: over such a clock the load does not
+// change, and what it holds seems to stay. A process that gets more processor time than before works faster, too, but
+// there a leak is a line over the work, which the rate of allocation does not explain.
+func (s *series) workIsLoad(l line) bool {
+	if s.work == nil || s.Alloc == nil || s.turnover < shortLived || !s.loadDriven(l) {
+		return false
+	}
+	if early, late := s.ratesOf(s.work); late <= faster*early {
+		return false
+	}
+	y, one := s.Live[1:], s.one[1:] // the first value is 0 in a recording that begins with its process
+	byRate, ok := stats.LeastSquares(y, one, s.smoothRate()[1:])
+	if !ok || byRate.C[1] <= 0 {
+		return false
+	}
+	byWork, ok := stats.LeastSquares(y, one, s.work[1:])
+	return ok && byRate.RSS < asGood*byWork.RSS
+}
+
+// shortLived is the least turnover of a series whose objects are replaced from point to point.
+const shortLived = 0.5
+
+// asGood is the ratio of residuals up to which a rate of allocation, which is known with errors, explains a series as
+// well as the work does.
+const asGood = 2
+
+// smoothRate is the rate of allocation around each point, over a quarter of the points. Over a single interval it varies
+// by the number of batches that end in it.
+func (s *series) smoothRate() []float64 {
+	n := len(s.t)
+	half := max(1, n/8)
+	rate := make([]float64, n)
+	for i := range rate {
+		from, to := max(0, i-half), min(n-1, i+half)
+		rate[i] = (s.Alloc[to] - s.Alloc[from]) / (s.t[to] - s.t[from])
+	}
+	return rate
+}
+
 // clockFeatures describe what depends on the clock.
 func (s *series) clockFeatures(f *Features, tail stats.Line, c curves, growth float64) {
 	s.tailFeatures(f, tail, growth)

@@ -178,7 +178,7 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		{"noise", noise(s)},
 		{"steps", steps(f)},
 		{"end", ending(f)},
-		{"work", work(f)},
+		{"work", work(s)},
 		{"shape", shape(f)},
 		{"load", load(f)},
 	}
@@ -233,8 +233,12 @@ func ending(f *trend.Features) string {
 
 // work describes the end over the work of the process. A leak may seem to stop because the process
 // does less work.
-func work(f *trend.Features) string {
-	if f[trend.FeatureWorkKnown] != 1 {
+func work(s *growth.Site) string {
+	f := &s.Features
+	switch {
+	case s.WorkIsLoad:
+		return "the process works faster because more is allocated at a time, so that the site is judged over time only"
+	case f[trend.FeatureWorkKnown] != 1:
 		return "unknown: neither cumulative counts nor processor time were recorded"
 	}
 	return fmt.Sprintf(

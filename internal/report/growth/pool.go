@@ -29,6 +29,8 @@ func (g *Report) keyOf(v siteview.View) siteKey {
 		return siteKey{program: program, group: v.Group}
 	case v.Keys.Kind == identity.KeyNone:
 		return siteKey{}
+	case v.Keys.Kind == identity.KeyScript && g.GroupBy != sites.ByStack:
+		return siteKey{program: program, site: v.Keys.Site, line: v.Blame.Line}
 	case g.GroupBy == sites.ByStack:
 		return siteKey{program: program, site: v.Keys.Site, path: v.Keys.Path}
 	}
@@ -93,8 +95,8 @@ func PoolsOf(all []Process) Pools {
 }
 
 // evidence is what the process of the report shows of each site that grew, whether it is listed or not, and
-// of the heap, in the time that was judged. Of call paths of one function that are judged by themselves,
-// the likeliest counts.
+// of the heap, in the time that was judged. Of functions that differ only in their template arguments, the likeliest
+// counts.
 func (g *Report) evidence(time float64) map[siteKey]growth.Evidence {
 	r, out := g.Result, map[siteKey]growth.Evidence{}
 	if time <= 0 {
