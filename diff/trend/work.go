@@ -56,8 +56,8 @@ const shortLived = 0.5
 // well as the work does.
 const asGood = 2
 
-// smoothRate is the rate of allocation around each point, over a quarter of the points. Over a single interval it varies
-// by the number of batches that end in it.
+// smoothRate is the rate of allocation around each point, over a quarter of the points. Over a single interval it
+// varies by the number of batches that end in it.
 func (s *series) smoothRate() []float64 {
 	n := len(s.t)
 	half := max(1, n/8)
