@@ -77,7 +77,7 @@ var knownLines = []struct{ prefix, kind, hint string }{
 	{"v 1", "a recording of heaptrack", "give it a name without .heap, such as heaptrack.zst"},
 	{"<?xml", "an XML file", "name the snapshots that the program wrote"},
 	{`{"snapshot":{"meta"`, "a heap snapshot of V8, with the JavaScript objects of one moment",
-		"open it with the DevTools of Chrome; for native memory, record the program: heaplapse record --jit -- node …"},
+		"open it with the DevTools of Chrome; for native memory, record the program with heaplapse"},
 	{`{"head":{"callFrame"`, "a sampled heap profile of V8", "open it with the DevTools of Chrome"},
 	{"{", "a JSON file", "name the snapshots that the program wrote"},
 	{"heap profile:", "a heap profile whose header is not understood",

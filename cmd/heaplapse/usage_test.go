@@ -33,7 +33,7 @@ growth nodir                             | nodir: no such file or directory, and
 growth summaries                         | summaries: no heap snapshots in this directory, but baselines: gate compares a run with them, and heaplapse baseline list shows them
 growth above                             | above: no heap snapshots in this directory, but below it: name one of above/a; above/b
 growth empty                             | empty: no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too)
-growth some.heapsnapshot                  | some.heapsnapshot: not a heap snapshot: a heap snapshot of V8, with the JavaScript objects of one moment; open it with the DevTools of Chrome; for native memory, record the program: heaplapse record --jit -- node …
+growth some.heapsnapshot                  | some.heapsnapshot: not a heap snapshot: a heap snapshot of V8, with the JavaScript objects of one moment; open it with the DevTools of Chrome; for native memory, record the program with heaplapse
 growth app.py                            | app.py: not a heap snapshot: source code; record the program first: heaplapse record -- python3 app.py
 growth app.c                             | app.c: not a heap snapshot: source code; record the program first: heaplapse record -- ./PROGRAM
 growth note.txt                          | note.txt: not a heap snapshot: its first line is "hello"; a snapshot starts with "heap profile:" or "heap_v2/"
