@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -130,6 +131,21 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}
-	a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+	a.Say("%s; next: heaplapse growth %s%s", outcome, record.ShellQuote(outcome.Dir), filesOf(o.PID))
 	return nil
+}
+
+// filesOf is the flag that finds the files of a process that has another root directory, such as one in a container. They
+// are there only as long as the process lives.
+func filesOf(pid int) string {
+	root := fmt.Sprintf("/proc/%d/root", pid)
+	its, err := os.Stat(root)
+	if err != nil {
+		return ""
+	}
+	own, err := os.Stat("/")
+	if err != nil || os.SameFile(its, own) {
+		return ""
+	}
+	return fmt.Sprintf(" --sysroot %s, as long as the process lives (or heaplapse bundle with it: the names are in the bundle)", root)
 }
