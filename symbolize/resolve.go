@@ -38,8 +38,8 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 	return s, nil
 }
 
-// Program returns the main program of a series, with the reason why its file cannot name addresses: it is missing, or is
-// not the one that ran. It names none. Program returns nil if no stack has an address in the program, or if the
+// Program returns the main program of a series, with the reason why its file cannot name addresses: it is missing, or
+// is not the one that ran. It names none. Program returns nil if no stack has an address in the program, or if the
 // snapshots have names of their own.
 func Program(ctx context.Context, from *series.Series, o Options) *Module {
 	source := o.source(filepath.Join(from.Dir(), manifest.VDSOFile))

@@ -27,7 +27,7 @@ completion tcsh                          | unknown command "tcsh"; see heaplapse
 version now                              | 1 argument: the command is heaplapse version; see heaplapse version --help
 --bogus                                  | unknown flag: --bogus; see heaplapse --help
 growth                                   | no PATH given: name a directory, a file or a prefix of snapshots; see heaplapse growth --help
-growth emtpy                             | emtpy: no such file or directory, and no heap snapshots have this prefix: did you mean empty?
+growth emptyy                            | emptyy: no such file or directory, and no heap snapshots have this prefix: did you mean empty?
 growth ./above/a/p.001.heap              | ./above/a/p.001.heap: no such file or directory, and no heap snapshots have this prefix: did you mean ./above/a/p.0001.heap?
 growth nodir                             | nodir: no such file or directory, and no heap snapshots have this prefix
 growth summaries                         | summaries: no heap snapshots in this directory, but baselines: gate compares a run with them, and heaplapse baseline list shows them

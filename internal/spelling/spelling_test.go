@@ -9,7 +9,7 @@ import (
 func TestNearest(t *testing.T) {
 	words := []string{"heap-1", "heap-2", "record", "rec"}
 	for mistyped, want := range map[string]string{
-		"recrod": "record", "rce": "rec", "heap1": "heap-1", "hep-2": "heap-2", "x": "", "": "", "gate": "", "re": "",
+		"rekord": "record", "rce": "rec", "heap1": "heap-1", "hep-2": "heap-2", "x": "", "": "", "gate": "", "re": "",
 	} {
 		require.Equal(t, want, Nearest(mistyped, words), mistyped)
 	}
