@@ -26,11 +26,20 @@ enum { HL_FILTER_BITS = 19 };
 extern HL_OWN uint8_t hl_filter[1 << HL_FILTER_BITS];
 
 static inline uint32_t hl_filter_index(uintptr_t p) {
-    return (uint32_t)(p ^ p >> 7) >> 8 & ((1u << HL_FILTER_BITS) - 1);
+    uintptr_t folded = p ^ p >> 7;
+    __asm__("" : "+r"(folded)); // one shift less than the compiler would make of it
+    return (uint32_t)(folded >> 8) & ((1u << HL_FILTER_BITS) - 1);
 }
 
 static inline bool hl_live_maybe(const void *p) {
-    return __atomic_load_n(&hl_filter[hl_filter_index((uintptr_t)p)], __ATOMIC_RELAXED) != 0;
+    const uint8_t *counter = &hl_filter[hl_filter_index((uintptr_t)p)];
+#if defined(__x86_64__)
+    bool maybe; // the compiler loads an atomic before it compares it
+    __asm__ volatile("cmpb $0, %1" : "=@ccne"(maybe) : "m"(*counter));
+    return maybe;
+#else
+    return __atomic_load_n(counter, __ATOMIC_RELAXED) != 0;
+#endif
 }
 
 // hl_live_has reports whether p is a live sample, and its number, or HL_ANY if others change the
