@@ -74,7 +74,8 @@ func (h *heap) outsideGrowth() int64 {
 	return 0
 }
 
-// processGrows reports whether the resident set grows to the end, and by more than the heap.
+// processGrows reports whether the resident set grows to the end, and by more than the heap. What the heap frees at
+// the end may stay resident: then only the difference grows.
 func (h *heap) processGrows() bool {
-	return h.outsideGrowth() > 0 && h.outside.Label.IsLeak()
+	return h.outsideGrowth() > 0 && h.outside.Label.IsLeak() && !h.rss.Label.Explains()
 }

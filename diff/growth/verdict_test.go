@@ -164,3 +164,12 @@ func TestProcessorTimeIsWorkWithoutCounts(t *testing.T) {
 	byTime, byWork := chance("of_no_meaning"), chance("cpu_ns")
 	require.Greater(t, byWork, byTime+0.2, "%f", byTime)
 }
+
+// TestWhatIsFreedMayStayResident: the resident set stays as it is while the heap shrinks; only the difference grows.
+func TestWhatIsFreedMayStayResident(t *testing.T) {
+	freed := site{0x400100, func(i int) int { return 40<<20 - i*(36<<20)/47 }}
+	j := judge(t, withRSS(t, madeUp(t, 48, freed), 48, func(int) int64 { return 50 << 20 }), "/nonexistent", growth.Options{})
+	require.True(t, j.Outside.Label.IsLeak(), "%+v", j.Outside)
+	require.False(t, j.ProcessGrows)
+	require.Equal(t, verdict.SeriesNoLeak, j.Verdict, j.Why)
+}
