@@ -1,4 +1,6 @@
-//go:build linux && amd64
+// The race detector has nothing to see here: what is tested runs in another process.
+
+//go:build linux && amd64 && !race
 
 package attach
 
