@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -139,12 +140,7 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 // They are there only as long as the process lives.
 func filesOf(pid int) string {
 	root := fmt.Sprintf("/proc/%d/root", pid)
-	its, err := os.Stat(root)
-	if err != nil {
-		return ""
-	}
-	own, err := os.Stat("/")
-	if err != nil || os.SameFile(its, own) {
+	if _, err := os.Stat(root); err != nil || atomicfile.SameFile(root, "/") {
 		return ""
 	}
 	return fmt.Sprintf(" --sysroot %s, as long as the process lives (or heaplapse bundle with it: the names are in the bundle)", root)

@@ -29,16 +29,12 @@ func (g *Report) keyOf(v siteview.View) siteKey {
 		return siteKey{program: program, group: v.Group}
 	case v.Keys.Kind == identity.KeyNone:
 		return siteKey{}
-	case v.Keys.Kind == identity.KeyScript && g.GroupBy != sites.ByStack:
-		return siteKey{program: program, site: v.Keys.Site, line: v.Blame.Line}
 	case g.GroupBy == sites.ByStack:
 		return siteKey{program: program, site: v.Keys.Site, path: v.Keys.Path}
+	case v.Keys.Kind == identity.KeyScript:
+		return siteKey{program: program, site: v.Keys.Site, line: v.Blame.Line}
 	}
-	key := siteKey{program: program, site: v.Keys.Site}
-	if v.Keys.Kind == identity.KeyScript {
-		key.line = v.Blame.Line
-	}
-	return key
+	return siteKey{program: program, site: v.Keys.Site}
 }
 
 // programOf tells the programs of a recording apart.

@@ -149,10 +149,7 @@ func (g *Report) headline() string {
 
 // ownChance is the chance of the site that the headline names, if another one leaks more likely; else "".
 func (g *Report) ownChance() string {
-	site := g.worst()
-	if c := g.cause(); c != nil {
-		site = &c.Site
-	}
+	site, _ := g.named()
 	if site == nil || site.Confidence >= g.Result.Chance || percent(site.Confidence) == percent(g.Result.Chance) {
 		return ""
 	}
@@ -197,6 +194,17 @@ func (g *Report) lead() (*growth.Site, siteview.View) {
 	}
 	if len(g.Result.Sites) > 0 {
 		s := &g.Result.Sites[0]
+		return s, g.Describe(s)
+	}
+	return nil, siteview.View{}
+}
+
+// named is the site or cause that the headline names, and its description; nil if it names none.
+func (g *Report) named() (*growth.Site, siteview.View) {
+	if c := g.cause(); c != nil {
+		return &c.Site, g.DescribeCause(c)
+	}
+	if s := g.worst(); s != nil {
 		return s, g.Describe(s)
 	}
 	return nil, siteview.View{}
@@ -252,15 +260,8 @@ func (g *Report) Next() string {
 	case verdict.WorkersMissing:
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
-	worst := g.worst()
-	v := siteview.View{}
-	if c := g.cause(); c != nil {
-		worst, v = &c.Site, g.DescribeCause(c)
-	} else if worst != nil {
-		v = g.Describe(worst)
-	}
-	if worst != nil {
-		if advice := g.Advice(worst, v); advice != "" {
+	if s, v := g.named(); s != nil {
+		if advice := g.Advice(s, v); advice != "" {
 			return advice
 		}
 		return v.Blame.Remedy
