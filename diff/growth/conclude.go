@@ -1,8 +1,6 @@
 package growth
 
-import (
-	"github.com/heaplapse/heaplapse/diff/verdict"
-)
+import "github.com/heaplapse/heaplapse/diff/verdict"
 
 // conclude puts the result together.
 func conclude(s scope, g grouped, h heap, l listing) *Result {

@@ -8,7 +8,7 @@
 // not stopped at all. Then one thread of the process is stopped at a moment when it holds no lock
 // that matters (package moment), and borrowed (package tracer) to create a thread, the helper
 // (inject.go). It is stopped for a few milliseconds, and all other threads run on. The helper loads
-// the engine; ../preload/src/attach has its side. From then on the process is not stopped any more:
+// the engine; engine/src/attach has its side. From then on the process is not stopped any more:
 // commands are words in its memory (control.go).
 //
 // The engine stays mapped, but no function of the process calls it after Stop. If heaplapse dies, the
