@@ -1,0 +1,151 @@
+//go:build linux && amd64
+
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/seccomp"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+)
+
+func refuse(remedy, format string, args ...any) error {
+	return &Refusal{fmt.Sprintf(format, args...), remedy}
+}
+
+// check finds reasons to refuse a process without stopping it.
+func check(pid int) error {
+	for _, c := range []func(int) error{checkState, checkAccess, checkShadowStack, checkNamespace} {
+		if err := c(pid); err != nil {
+			return err
+		}
+	}
+	return checkRoom(os.DirFS("/"), pid)
+}
+
+func checkState(pid int) error {
+	state := target.Status(pid, "State")
+	switch {
+	case state == "" || pid <= 0:
+		return refuse("", "there is no process %d", pid)
+	case pid == os.Getpid():
+		return refuse("", "process %d is heaplapse itself", pid)
+	case target.Status(pid, "Tgid") != strconv.Itoa(pid):
+		return refuse("give the number of its process, "+target.Status(pid, "Tgid"), "%d is a thread", pid)
+	case state[0] == 'Z' || state[0] == 'X':
+		return refuse("", "process %d or its main thread has ended", pid)
+	case state[0] == 'T' || state[0] == 't':
+		return refuse(fmt.Sprintf("let it continue first (kill -CONT %d)", pid), "process %d is stopped", pid)
+	}
+	if by := target.Status(pid, "TracerPid"); by != "0" {
+		return refuse("end that first", "process %d is traced by process %s", pid, by)
+	}
+	return nil
+}
+
+// checkAccess asks the kernel whether the process may be traced: reading its memory needs the same.
+func checkAccess(pid int) error {
+	err := target.Memory{PID: pid}.Read(0, make([]byte, 1))
+	switch {
+	case errors.Is(err, unix.EPERM):
+		return refuse("run heaplapse as root or with CAP_SYS_PTRACE", "the kernel does not permit to trace process %d", pid)
+	case errors.Is(err, unix.ENOSYS):
+		return refuse("", "a seccomp filter around heaplapse forbids reading the memory of processes")
+	case errors.Is(err, unix.ESRCH):
+		return refuse("", "process %d has no memory of its own", pid)
+	}
+	return nil
+}
+
+// checkShadowStack refuses processes in which the processor checks return addresses: the borrowed
+// thread would be killed.
+func checkShadowStack(pid int) error {
+	if strings.Contains(target.Status(pid, "x86_Thread_features"), "shstk") {
+		return refuse("", "process %d uses shadow stacks", pid)
+	}
+	return nil
+}
+
+// checkNamespace refuses processes that have called unshare(CLONE_NEWPID): the child would be the first
+// of the namespace, which ends with it.
+func checkNamespace(pid int) error {
+	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		return err
+	}
+	children, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid_for_children", pid))
+	if err == nil && children == own {
+		return nil
+	}
+	return refuse("", "children of process %d are in another PID namespace", pid)
+}
+
+// calls lists the system calls that the process makes, with their first arguments.
+var calls = []struct {
+	name   string
+	number uint32
+	first  uint64
+}{
+	{"clone", unix.SYS_CLONE, cloneFlags},
+	{"rt_sigreturn", unix.SYS_RT_SIGRETURN, 0},
+	{"wait4", unix.SYS_WAIT4, 0},
+}
+
+// checkFilters refuses a thread whose seccomp filters do not permit the calls.
+func checkFilters(t *tracer.Thread) error {
+	const none, filter = "0", "2"
+	switch mode := target.Status(t.ID, "Seccomp"); mode {
+	case none:
+		return nil
+	case filter:
+	default:
+		return refuse("", "a thread of process %d runs under strict seccomp", t.Memory.PID)
+	}
+	const most = 256
+	for i := range most {
+		program, ok, err := t.Filter(i)
+		switch {
+		case err != nil:
+			return refuse("run heaplapse as root, with CAP_SYS_ADMIN",
+				"process %d runs under a seccomp filter, which cannot be read (%v)", t.Memory.PID, err)
+		case !ok:
+			return nil
+		}
+		if err := checkFilter(t.Memory.PID, program); err != nil {
+			return err
+		}
+	}
+	return refuse("", "process %d runs under more than %d seccomp filters", t.Memory.PID, most)
+}
+
+func checkFilter(pid int, program []byte) error {
+	for _, c := range calls {
+		action, err := seccomp.Run(program, seccomp.Call{Number: c.number, Arguments: [6]uint64{c.first}})
+		if err != nil {
+			return err
+		}
+		if action != seccomp.Allow && action != seccomp.Log {
+			return refuse("", "the seccomp filter of process %d does not permit %s", pid, c.name)
+		}
+	}
+	return nil
+}
+
+// explain returns the reason why clone has failed.
+func explain(pid int, e unix.Errno) error {
+	switch e {
+	case unix.EAGAIN:
+		return refuse("", "process %d may create no process: its control group (pids.max) or its user (RLIMIT_NPROC) "+
+			"has as many as permitted", pid)
+	case unix.ENOMEM:
+		return refuse("", "the kernel does not promise the memory for a copy of process %d (vm.overcommit_memory)", pid)
+	}
+	return refuse("", "process %d cannot be forked: %v", pid, e)
+}

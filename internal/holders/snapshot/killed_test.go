@@ -1,0 +1,114 @@
+//go:build linux && amd64
+
+package snapshot
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestMain is also the program that takes a snapshot and is killed: see takeAndDie.
+func TestMain(m *testing.M) {
+	if os.Getenv("SNAPSHOT_PID") != "" {
+		takeAndDie()
+	}
+	status := m.Run()
+	if dir, err := compile(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(status)
+}
+
+// takeAndDie takes a snapshot of a process. At a step it kills itself. Without that it writes the
+// names of all steps.
+func takeAndDie() {
+	pid, _ := strconv.Atoi(os.Getenv("SNAPSHOT_PID"))
+	last, _ := strconv.Atoi(os.Getenv("SNAPSHOT_STEP"))
+	var steps []string
+	step := func(name string) {
+		if len(steps) == last {
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+			select {}
+		}
+		steps = append(steps, name)
+	}
+	s, err := Take(pid, Options{Step: step})
+	if err == nil {
+		step("read")
+		err = s.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(strings.Join(steps, "\n"))
+	os.Exit(0)
+}
+
+// takeIn runs takeAndDie in a process of its own, and returns the names of its steps.
+func takeIn(t *testing.T, h *host, step int) (steps []string, killed bool) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SNAPSHOT_PID=%d", h.Process.Pid), fmt.Sprintf("SNAPSHOT_STEP=%d", step))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil {
+		return strings.Split(strings.TrimSpace(string(out)), "\n"), false
+	}
+	require.Contains(t, err.Error(), "killed", "step %d: %s%s", step, &stderr, &h.stderr)
+	return nil, true
+}
+
+// TestKilledAtEveryStep kills heaplapse at each step. The copy must end, the process must live on, and the
+// next snapshot must remove what is left.
+func TestKilledAtEveryStep(t *testing.T) {
+	rounds := 1
+	if testutil.Full() {
+		rounds = 20
+	}
+	for _, kind := range []string{"childless", "children", "threads", "waits"} {
+		t.Run(kind, func(t *testing.T) {
+			h := start(t, kind)
+			steps, killed := takeIn(t, h, -1)
+			require.False(t, killed)
+			total, zombies := 0, 0
+			for range rounds {
+				for step := range len(steps) {
+					if _, killed := takeIn(t, h, step); killed {
+						total++
+					}
+					if kind != "children" { // it has one of its own
+						require.Eventually(t, func() bool { return allZombies(t, h) }, time.Minute, time.Millisecond, steps[step])
+						zombies += len(children(t, h.Process.Pid))
+					}
+				}
+			}
+			s := take(t, h)
+			require.NoError(t, s.Close())
+			assert.Empty(t, findZombies(h.Process.Pid))
+			h.end(t)
+			t.Logf("%d kills, %d zombies after a kill: %s", total, zombies, strings.Join(steps, ", "))
+		})
+	}
+}
+
+func allZombies(t *testing.T, h *host) bool {
+	for _, c := range children(t, h.Process.Pid) {
+		if !strings.HasSuffix(c, " Z") {
+			return false
+		}
+	}
+	return true
+}

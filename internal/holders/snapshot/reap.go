@@ -1,0 +1,102 @@
+//go:build linux && amd64
+
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+)
+
+// ErrZombie is returned if no thread of the process could wait for the child. A zombie, which takes no
+// memory, stays until the process ends or the next snapshot is taken.
+var ErrZombie = errors.New("the copy has ended, but stays a zombie")
+
+// reapLimit is the time in which a thread of the process must be stopped to wait for the child.
+const reapLimit = 5 * time.Second
+
+// reap lets a thread of the process wait for the child, which has ended.
+func (l *look) reap() (err error) {
+	if l.child == 0 {
+		return nil
+	}
+	for end := time.Now().Add(reapLimit); ; time.Sleep(time.Millisecond) {
+		if len(findZombies(l.pid)) == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: %w", ErrZombie, err)
+		}
+		err = l.reapOnce()
+	}
+}
+
+// reapOnce tries to stop one thread.
+func (l *look) reapOnce() error {
+	if err := l.prepare(); err != nil { // it may have executed another program
+		return err
+	}
+	list, err := threadIDs(l.pid)
+	if err != nil {
+		return err
+	}
+	for _, id := range list {
+		if err = l.stop(id); err == nil && len(l.threads) > 0 {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = l.borrow(l.removeZombies)
+	return errors.Join(err, l.release())
+}
+
+// isZombieOf reports whether the fields of /proc/N/stat are those of a child that a snapshot of the process
+// has left.
+func isZombieOf(f []string, pid int) bool {
+	const state, parent, signal = 0, 1, 35
+	return len(f) > signal && f[state] == "Z" && f[parent] == strconv.Itoa(pid) && f[signal] == strconv.Itoa(exitSignal)
+}
+
+// findZombies returns the children of a process that snapshots have left, by the numbers that the process
+// knows. They are also those of earlier snapshots, if heaplapse was killed.
+func findZombies(pid int) (list []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil || !isZombieOf(statFields("/proc/"+e.Name()+"/stat"), pid) {
+			continue
+		}
+		f := strings.Fields(target.Status(id, "NSpid"))
+		if len(f) == 0 {
+			continue
+		}
+		if inner, err := strconv.Atoi(f[len(f)-1]); err == nil {
+			list = append(list, inner)
+		}
+	}
+	return list
+}
+
+// removeZombies lets a borrowed thread wait for the children that have ended.
+func (l *look) removeZombies(t *tracer.Thread) error {
+	for _, child := range l.zombies {
+		result, err := t.Syscall(l.returns, unix.SYS_WAIT4, uint64(child), 0, unix.WALL|unix.WNOHANG, 0)
+		if err != nil {
+			return fmt.Errorf("wait4: %w", err)
+		}
+		if result != int64(child) && result != -int64(unix.ECHILD) { // another heaplapse was faster
+			return fmt.Errorf("wait4 returned %d", result)
+		}
+	}
+	return nil
+}

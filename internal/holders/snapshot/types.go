@@ -1,0 +1,32 @@
+package snapshot
+
+// Options are those of Take.
+type Options struct {
+	// Step, if it is not nil, is called before each request to the kernel. It is for tests.
+	Step func(name string)
+}
+
+// Thread is a thread of the process at the moment of the fork.
+type Thread struct {
+	ID   int
+	Name string
+	// SP is its stack pointer, and TLS its thread pointer.
+	SP, TLS uint64
+	// Registers has the words of its other registers, including those of its vector registers.
+	Registers []uint64
+}
+
+// Refusal is the reason why there is no snapshot of a process. The process was left alone.
+type Refusal struct {
+	Reason string
+	// Remedy is what the user can do about it, or "".
+	Remedy string
+}
+
+// Error returns the reason and the remedy.
+func (r *Refusal) Error() string {
+	if r.Remedy == "" {
+		return r.Reason
+	}
+	return r.Reason + ": " + r.Remedy
+}
