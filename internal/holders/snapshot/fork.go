@@ -134,9 +134,11 @@ func (l *look) adopt() error {
 }
 
 // closeFiles makes the child leave the table of open files, with an empty one of its own. It reports
-// whether the kernel can do that (Linux 5.9).
+// whether the kernel can do that (Linux 5.9). The kernel copies a part of the table for a moment, so the
+// process must be stopped. Some file systems write what the file has when it is closed: that is not
+// waited for.
 func (l *look) closeFiles() (bool, error) {
-	const limit, unshare, stop = 2 * time.Second, 2, unix.SIGTRAP | 0x80
+	const limit, unshare, stop = 100 * time.Millisecond, 2, unix.SIGTRAP | 0x80
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(l.child, &regs); err != nil {
 		return false, os.NewSyscallError("ptrace", err)

@@ -63,9 +63,6 @@ func Take(pid int, o Options) (*Snapshot, error) {
 	s.worker = startWorker(watchEvery, func() { s.watch(room(os.DirFS("/"), pid), reserve) })
 	err := s.worker.do(s.take)
 	if err == nil {
-		err = s.worker.do(s.closeFiles)
-	}
-	if err == nil {
 		err = s.read()
 	}
 	if err != nil {
@@ -88,7 +85,12 @@ func (s *Snapshot) take() (err error) {
 	if l.process.Mappings, err = target.Mappings(s.PID); err != nil {
 		return err
 	}
-	return l.borrow(l.fork)
+	if err := l.borrow(l.fork); err != nil {
+		return err
+	}
+	closed, err := l.closeFiles()
+	s.shared = !closed
+	return err
 }
 
 // read reads what can be read of the copy.
@@ -125,12 +127,6 @@ func missing(process, child []target.Mapping) (list []target.Range) {
 		}
 	}
 	return list
-}
-
-func (s *Snapshot) closeFiles() error {
-	closed, err := s.look.closeFiles()
-	s.shared = !closed
-	return err
 }
 
 // watch ends the copy if too little memory is left: what the process writes to needs memory of its own. It
