@@ -19,23 +19,23 @@ const (
 	fastbins, toFastbins = 10, 80
 	bins, toBins         = 127, 16
 	toNext               = 2064
-	toTop                = 96 // from the start of the structure, or less
+	maxToTop             = 96 // from the start of the structure
 	toEnd                = 2104
 	maxArenas            = 4096
 )
 
-// state is the part of an arena from the fastbins on.
+// state is the part of an arena from top on.
 type state []byte
 
-const stateSize = toFastbins + toNext + 8
+const stateSize = toNext + 8
 
 func (w *walk) readState(top uint64) (state, bool) {
 	b := make(state, stateSize)
-	return b, top >= toFastbins && w.Memory.Read(top-toFastbins, b) == nil
+	return b, w.Memory.Read(top, b) == nil
 }
 
 // word returns the word at an offset from top.
-func (s state) word(offset int) uint64 { return binary.LittleEndian.Uint64(s[toFastbins+offset:]) }
+func (s state) word(offset int) uint64 { return binary.LittleEndian.Uint64(s[offset:]) }
 
 // isArena reports whether the state is that of an arena whose member top is at an address.
 func (s state) isArena(top uint64) bool {
@@ -94,7 +94,7 @@ func (w *walk) findMain() (uint64, error) {
 			continue
 		}
 		for i := int(-r.Start & 7); i+stateSize <= len(b); i += 8 {
-			top := r.Start + uint64(i) + toFastbins
+			top := r.Start + uint64(i)
 			if s := state(b[i : i+stateSize]); s.isArena(top) {
 				return top, nil
 			}
@@ -105,7 +105,7 @@ func (w *walk) findMain() (uint64, error) {
 
 // topOf returns the address of the member top of an arena. What precedes it differs between versions.
 func (w *walk) topOf(address uint64) (uint64, bool) {
-	for offset := uint64(0); offset <= toTop; offset += 8 {
+	for offset := uint64(0); offset <= maxToTop; offset += 8 {
 		if s, ok := w.readState(address + offset); ok && s.isArena(address+offset) {
 			return address + offset, true
 		}
@@ -209,7 +209,7 @@ func (w *walk) walkHeaps(a arena, top uint64) error {
 }
 
 // startsAt reports whether an arena may start at an address.
-func (a arena) startsAt(address uint64) bool { return address <= a.top && a.top-address <= toTop }
+func (a arena) startsAt(address uint64) bool { return address <= a.top && a.top-address <= maxToTop }
 
 // heapInfo is a struct heap_info.
 type heapInfo struct{ arena, previous, size uint64 }

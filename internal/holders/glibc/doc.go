@@ -22,7 +22,7 @@
 // the mapping [heap]. Other arenas have heaps at multiples of 64 MiB, which begin with struct heap_info:
 // arena, previous heap, size.
 //
-// Large blocks have a mapping of their own: a page that begins with 0 and the size, with bit 1 set.
+// Large blocks have a mapping of their own, which begins with 0 and the size, with bit 1 set.
 //
 // # Free blocks
 //

@@ -53,13 +53,13 @@ func (w *walk) freeLists(arenas []arena) {
 // freeFastbins marks the blocks in fastbins. From 2.43 on there are none, and the words are something else, such
 // as a lock: then they are no addresses of chunks.
 func (w *walk) freeFastbins(a arena) {
-	s, ok := w.readState(a.top)
-	if !ok {
-		return
+	var heads [8 * fastbins]byte
+	if w.Memory.Read(a.top-toFastbins, heads[:]) != nil {
+		return // there is nothing before a heap
 	}
 	for i := range fastbins {
 		size := uint64(minSize + 16*i)
-		head := s.word(8*i-toFastbins) + headerSize
+		head := binary.LittleEndian.Uint64(heads[8*i:]) + headerSize
 		if !w.isBlock(head, size, true) {
 			continue
 		}
@@ -100,21 +100,24 @@ func blockSize(list int) uint64 {
 }
 
 // isCache reports whether all lists begin with blocks in use of the right size, and at least one is not
-// empty.
+// empty. The thread may have been stopped while it changed one list.
 func (w *walk) isCache(c cache, content []byte) bool {
-	some := false
+	some, changing := false, 0
 	for i := range c.lists {
 		head := c.head(content, i)
 		count := int(content[i*c.counter])
 		if c.counter == 2 {
 			count |= int(content[2*i+1]) << 8
 		}
-		if c.counted && (head == 0) != (count == 0) || head != 0 && !w.isBlock(head, blockSize(i), i < sameSize) {
+		if head != 0 && !w.isBlock(head, blockSize(i), i < sameSize) {
 			return false
+		}
+		if c.counted && (head == 0) != (count == 0) {
+			changing++
 		}
 		some = some || head != 0
 	}
-	return some
+	return some && changing <= 1
 }
 
 // isBlock reports whether a block in use with a chunk of a size, or of at least that size, starts at an

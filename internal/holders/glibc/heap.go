@@ -44,7 +44,7 @@ func Walk(p Process) (*Heap, error) {
 		return nil, err
 	}
 	for _, a := range arenas {
-		w.Own = append(w.Own, blocks.Range{Start: a.top - toTop, End: a.top + toEnd})
+		w.Own = append(w.Own, blocks.Range{Start: a.top, End: a.top + toEnd})
 		w.walkArena(a)
 	}
 	w.findMapped()

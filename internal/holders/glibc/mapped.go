@@ -28,36 +28,51 @@ func (w *walk) findMappedIn(gap blocks.Range) {
 	at := gap.Start
 	for _, part := range parts {
 		for at = max(at, (part.Start+pageSize-1)&^(pageSize-1)); at < part.End; {
-			size := mappedSize(words, at)
-			if size == 0 || size > gap.End-at || !w.addMapped(at, size) {
-				size = pageSize
+			if b, ok := mappedAt(words, at); ok && b.End <= gap.End && w.addMapped(b) {
+				at = b.End
+			} else {
+				at += pageSize
 			}
-			at += size
 		}
 	}
 }
 
-// mappedSize returns the size of the chunk at the start of a page, or 0 if there is none.
-func mappedSize(words *blocks.Window, at uint64) uint64 {
-	first, ok := words.Word(at)
-	size, ok2 := words.Word(at + 8)
-	if !ok || !ok2 || first != 0 || size&flags != mapped {
-		return 0
+// mappedAt returns the block that begins in a page, if it has a mapping of its own. Its chunk begins with the
+// page up to 2.42. From 2.43 on it begins where the block has the alignment that the program wants, the
+// first word is its distance from the start of the mapping (plus 1 if that has huge pages), and the size does not
+// include 16 bytes at the end.
+func mappedAt(words *blocks.Window, page uint64) (blocks.Range, bool) {
+	for align := uint64(headerSize); align <= pageSize; align *= 2 {
+		chunk := page + align - headerSize
+		distance, ok := words.Word(chunk)
+		size, ok2 := words.Word(chunk + 8)
+		if !ok || !ok2 {
+			return blocks.Range{}, false
+		}
+		if distance &^= 1; distance%pageSize != chunk-page || size&flags != mapped || size < minMapped {
+			continue
+		}
+		end := chunk + size&^flags
+		if end%pageSize == pageSize-headerSize {
+			end += headerSize
+		} else if distance != 0 {
+			continue
+		}
+		if end%pageSize == 0 && end > chunk {
+			return blocks.Range{Start: chunk + headerSize, End: end}, true
+		}
 	}
-	if size &^= flags; size < minMapped || size%pageSize != 0 {
-		return 0
-	}
-	return size
+	return blocks.Range{}, false
 }
 
 // addMapped adds a block with a mapping of its own. It reports whether that does not fail.
-func (w *walk) addMapped(at, size uint64) bool {
-	r, err := blocks.NewRegion(blocks.Range{Start: at + headerSize, End: at + size})
+func (w *walk) addMapped(b blocks.Range) bool {
+	r, err := blocks.NewRegion(b)
 	if err == nil && r.Add(r.Start, false) {
 		err = w.Blocks.Add(r)
 	}
 	if err != nil {
-		w.problem("the large block at %#x: %w", at, err)
+		w.problem("the large block at %#x: %w", b.Start, err)
 		return false
 	}
 	w.Mapped++

@@ -1,0 +1,199 @@
+//go:build linux && amd64
+
+package glibc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// libraries returns the directories of C libraries to test with: the one of this machine, "", and those in the
+// environment variable HEAPLAPSE_GLIBCS, separated by colons.
+func libraries() []string {
+	list := []string{""}
+	if dirs := os.Getenv("HEAPLAPSE_GLIBCS"); dirs != "" {
+		list = append(list, strings.Split(dirs, ":")...)
+	}
+	return list
+}
+
+// compile builds testdata/blocks.c for a C library.
+func compile(t *testing.T, library string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "blocks")
+	args := []string{"-O1", "-g", "-Wall", "-pthread", "-rdynamic", "-o", program, "testdata/blocks.c"}
+	if library != "" {
+		args = append(args, "-nodefaultlibs", filepath.Join(library, "libc.so.6"), filepath.Join(library, "libpthread.so.0"),
+			filepath.Join(library, "ld-linux-x86-64.so.2"), "-lgcc")
+	}
+	out, err := exec.Command(testutil.Need(t, "gcc"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// look runs a program until it is ready and takes a snapshot of it.
+func look(t *testing.T, library, program string, args ...string) *snapshot.Snapshot {
+	t.Helper()
+	command := append([]string{program}, args...)
+	if library != "" {
+		command = append([]string{filepath.Join(library, "ld-linux-x86-64.so.2"), "--library-path", library}, command...)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// processOf returns the process of a snapshot, and the address of its symbol.
+func processOf(t *testing.T, s *snapshot.Snapshot) (p Process, symbol func(name string) uint64) {
+	t.Helper()
+	program, err := target.Open(s.PID)
+	require.NoError(t, err)
+	require.NotNil(t, program.Libc)
+	p = ProcessOf(s.Memory, s.Mappings, program.Libc.Path)
+	p.Resident = s.Resident
+	return p, func(name string) uint64 {
+		for _, m := range program.Modules {
+			if filepath.Base(m.Path) == "blocks" {
+				return m.Symbol(name).Start
+			}
+		}
+		return 0
+	}
+}
+
+// entry is a block that the program says it has, or had if its size is 0.
+type entry struct{ Address, Size uint64 }
+
+// readTruth reads the table of the program. Only the newest entry of an address counts.
+func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live, freed []entry) {
+	t.Helper()
+	word := func(address uint64) uint64 {
+		v, err := m.Uint64(address)
+		require.NoError(t, err)
+		return v
+	}
+	size := map[uint64]uint64{}
+	for i := range word(symbol("thread_count")) {
+		thread := symbol("threads") + 24*i
+		b := make([]byte, 16*word(thread+8))
+		require.NoError(t, m.Read(word(thread), b))
+		for ; len(b) > 0; b = b[16:] {
+			// Another thread may have used the address again: then it is in use.
+			address, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+			size[address] = max(size[address], n)
+		}
+	}
+	for address, n := range size {
+		if n != 0 {
+			live = append(live, entry{address, n})
+		} else {
+			freed = append(freed, entry{address, 0})
+		}
+	}
+	return live, freed
+}
+
+// check compares a heap with the truth.
+func check(t *testing.T, h *Heap, live, freed []entry) {
+	t.Helper()
+	assert.Empty(t, h.Problems)
+	known := map[uint64]bool{}
+	for _, e := range live {
+		known[e.Address] = true
+		b, ok := h.Blocks.Find(e.Address)
+		// aligned_alloc returns an address within a block that has a mapping of its own.
+		large := ok && h.Blocks.Region(e.Address).Len() == 1
+		require.True(t, ok && !b.Free && b.End >= e.Address+e.Size && (b.Start == e.Address || large),
+			"%#x of %d bytes is in use: %+v", e.Address, e.Size, b)
+		known[b.Start] = true
+	}
+	for _, e := range freed { // it may lie in a new block that is larger
+		if b, ok := h.Blocks.Find(e.Address); ok && !known[b.Start] {
+			require.True(t, b.Free, "%#x was freed: %+v", e.Address, b)
+		}
+	}
+	others := 0
+	for _, r := range h.Blocks.Regions() {
+		for b := range r.All() {
+			if !b.Free && !known[b.Start] {
+				others++
+			}
+		}
+	}
+	assert.LessOrEqual(t, others, 60, "blocks in use that the program does not know: those of the C library")
+}
+
+func TestWalkLive(t *testing.T) {
+	for _, library := range libraries() {
+		program := compile(t, library)
+		for _, c := range []struct {
+			args     string
+			tunables string
+			caches   int
+		}{
+			{"300 1 1", "", 1},
+			{"20000 4 2", "", 4},
+			{"20000 9 3", "", 9},
+			{"20000 4 4", "glibc.malloc.mmap_threshold=131072", 4},
+			{"5000 4 5", "glibc.malloc.tcache_count=0", 0},
+			{"5000 4 6", "glibc.malloc.arena_max=1", 4},
+			{"5000 3 7", "glibc.malloc.tcache_max=4096", 3},
+		} {
+			t.Run(fmt.Sprint(library, " ", c.args, " ", c.tunables), func(t *testing.T) {
+				t.Setenv("GLIBC_TUNABLES", c.tunables)
+				s := look(t, library, program, strings.Fields(c.args)...)
+				p, symbol := processOf(t, s)
+				live, freed := readTruth(t, s.Memory, symbol)
+				h, err := Walk(p)
+				require.NoError(t, err)
+				check(t, h, live, freed)
+				assert.GreaterOrEqual(t, h.Caches, c.caches)
+				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d mapped, %d regions", len(live), len(freed), h.Cached,
+					h.Caches, h.Mapped, len(h.Blocks.Regions()))
+			})
+		}
+	}
+}
+
+// TestForeignSbrk has memory before the first chunk, and behind the last one.
+func TestForeignSbrk(t *testing.T) {
+	s := look(t, "", compile(t, ""), "2000", "1", "1", "sbrk")
+	p, symbol := processOf(t, s)
+	live, freed := readTruth(t, s.Memory, symbol)
+	h, err := Walk(p)
+	require.NoError(t, err)
+	check(t, h, live, freed)
+}
+
+// TestNoArena has no C library.
+func TestNoArena(t *testing.T) {
+	_, err := Walk(Process{Memory: target.Memory{PID: os.Getpid()}})
+	require.ErrorIs(t, err, ErrNoArena)
+	var b [1 << 16]byte
+	p := Process{Memory: image{parts: []part{{0x1000, b[:]}}}, Data: []blocks.Range{{Start: 0x1000, End: 0x11000}}}
+	_, err = Walk(p)
+	require.ErrorIs(t, err, ErrNoArena)
+}
