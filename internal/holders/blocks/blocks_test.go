@@ -20,7 +20,8 @@ func TestRegionAgreesWithSlice(t *testing.T) {
 			r, err := NewRegion(Range{start, start + size})
 			require.NoError(t, err)
 			var want []Block
-			for at := start + uint64(random.IntN(largest))*slotSize; at < r.End; at += uint64(1+random.IntN(largest)) * slotSize {
+			step := func() uint64 { return uint64(1+random.IntN(largest)) * slotSize }
+			for at := start + step() - slotSize; at < r.End; at += step() {
 				free := random.IntN(3) == 0
 				require.True(t, r.Add(at, free))
 				if n := len(want); n > 0 {

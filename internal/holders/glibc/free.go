@@ -127,8 +127,8 @@ func (w *walk) isBlock(address, size uint64, exact bool) bool {
 	return ok && b.Start == address && !b.Free && (b.Size() == size || !exact && b.Size() > size)
 }
 
-// freeList marks the blocks in a list as free, and returns how many there are. Links point offset bytes before a block. Each
-// block is marked once, so that the loop ends.
+// freeList marks the blocks in a list as free, and returns how many there are. Links point offset bytes before
+// a block. Each block is marked once, so that the loop ends.
 func (w *walk) freeList(block, size uint64, exact bool, offset uint64) (n int) {
 	for block != 0 {
 		if !w.isBlock(block, size, exact) {

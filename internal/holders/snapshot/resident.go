@@ -36,8 +36,12 @@ func (s *Snapshot) Resident(r blocks.Range) []blocks.Range {
 	return list
 }
 
-// isResident reports whether an entry of /proc/PID/pagemap is that of a page in memory or in swap.
-func isResident(entry uint64) bool { return entry>>62 != 0 }
+// isResident reports whether an entry of /proc/PID/pagemap is that of a page in memory or in swap. A guard page
+// (MADV_GUARD_INSTALL), as glibc has them below stacks from 2.42 on, cannot be read, and counts as in swap.
+func isResident(entry uint64) bool {
+	const swappedOrPresent, guard = 3 << 62, 1 << 58
+	return entry&swappedOrPresent != 0 && entry&guard == 0
+}
 
 // join adds a range that may begin where the last one ends.
 func join(list []blocks.Range, r blocks.Range) []blocks.Range {

@@ -25,6 +25,8 @@ func TestResident(t *testing.T) {
 	for _, i := range []int{3, 4, 8191, 8192, 19999} {
 		b[i*page] = 1
 	}
+	const guardInstall = 102 // MADV_GUARD_INSTALL, where the kernel has it
+	_ = unix.Madvise(b[7*page:8*page], guardInstall)
 	var s Snapshot
 	s.Memory.PID = os.Getpid()
 	at := func(first, end uint64) blocks.Range {

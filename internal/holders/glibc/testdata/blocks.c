@@ -1,5 +1,6 @@
 // Allocates and frees blocks in some threads, and keeps a table of what it did. Then it writes "ready"
-// and waits. Arguments: the number of operations of each thread, the number of threads, and a seed.
+// and waits. Arguments: the number of operations of each thread, the number of threads, a seed, and "sbrk" or
+// "busy": then the threads go on.
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
@@ -60,8 +61,27 @@ static void release(struct thread *t) {
     e->size = 0;
 }
 
+// Replaces blocks without end, among 5,000.
+static void replace(struct thread *t) {
+    for (;;) {
+        if (t->count < 5000) allocate(t);
+        struct entry *e = &t->entries[draw(t, t->count)];
+        if (e->size) {
+            e->size = 0;
+            free((void *)e->address);
+            e->address = 0;
+        } else {
+            size_t size = draw_size(t);
+            e->address = (uint64_t)malloc(size);
+            e->size = malloc_usable_size((void *)e->address);
+        }
+    }
+}
+
+static int busy;
 static void *work(void *arg) {
     struct thread *t = arg;
+    if (busy) pthread_barrier_wait(&done), replace(t);
     for (int i = 0; i < operations; i++)
         if (draw(t, 5) < 3) allocate(t);
         else release(t);
@@ -77,12 +97,12 @@ int main(int argc, char **argv) {
     operations = argc > 1 ? atoi(argv[1]) : 1000;
     thread_count = argc > 2 ? strtoul(argv[2], NULL, 10) : 3;
     uint64_t seed = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
+    busy = argc > 4 && strcmp(argv[4], "busy") == 0;
     if (argc > 4 && strcmp(argv[4], "sbrk") == 0) sbrk(100); // before malloc
     pthread_barrier_init(&done, NULL, (unsigned)thread_count + 1);
     size_t table = sizeof(struct entry) * MAX_ENTRIES;
     for (uint64_t i = 0; i < thread_count; i++) {
-        // Shared memory is no place for blocks.
-        threads[i].entries = mmap(NULL, table, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        threads[i].entries = mmap(NULL, table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         threads[i].seed = seed + i;
         pthread_t p;
         if (threads[i].entries == MAP_FAILED || pthread_create(&p, NULL, work, &threads[i]) != 0) abort();
