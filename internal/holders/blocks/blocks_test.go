@@ -48,6 +48,12 @@ func TestRegionAgreesWithSlice(t *testing.T) {
 					continue
 				}
 				require.True(t, ok && got == want[i] && number == i, "%#x: %v, want %v", at, got, want[i])
+				begin, number, ok := r.Locate(at)
+				require.Equal(t, !want[i].Free, ok)
+				require.True(t, !ok || begin == want[i].Start && number == i, "%#x", at)
+			}
+			for i := range want {
+				require.Equal(t, want[i], r.Number(i))
 			}
 		}
 	}

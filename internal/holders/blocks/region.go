@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
+	"sort"
 )
 
 // Block is a block of memory.
@@ -15,10 +16,10 @@ type Block struct {
 
 const (
 	slotSize = 16
-	// Slots of a page: 64 KiB.
-	pageWords = 64
+	// Slots of a page: 16 KiB.
+	pageWords = 16
 	pageSlots = pageWords * 64
-	// MaxRegion is the size of the largest region. The array of pages of such a region takes 24 MiB.
+	// MaxRegion is the size of the largest region. The array of pages of such a region takes 64 MiB.
 	MaxRegion = 64 << 30
 )
 
@@ -30,7 +31,7 @@ type Region struct {
 	last  int // the slot of the last block, or -1
 }
 
-// page has the blocks that start in 64 KiB.
+// page has the blocks that start in 16 KiB.
 type page struct {
 	bits   *[2][pageWords]uint64 // starts, and which of these are free; nil if none starts here
 	before uint32                // number of blocks before the page
@@ -143,6 +144,39 @@ func (r *Region) block(slot int) Block {
 		b.End = r.address(next)
 	}
 	return b
+}
+
+// Locate returns the start of the block in use that contains an address, and its number from 0 on. It is
+// faster than Find.
+func (r *Region) Locate(address uint64) (start uint64, number int, ok bool) {
+	if !r.Contains(address) {
+		return 0, 0, false
+	}
+	slot, number, ok := r.locate(int((address - r.Start) / slotSize))
+	if !ok || r.isFree(slot) {
+		return 0, 0, false
+	}
+	return r.address(slot), number, true
+}
+
+// Number returns the block with a number less than Len.
+func (r *Region) Number(n int) Block {
+	// The last page that has no more than n blocks before it. Pages behind the last block are not filled in.
+	pages := r.pages[:r.last/pageSlots+1]
+	i := sort.Search(len(pages), func(i int) bool { return int(pages[i].before) > n }) - 1
+	n -= int(pages[i].before)
+	for w, word := range pages[i].bits[0] {
+		count := bits.OnesCount64(word)
+		if n >= count {
+			n -= count
+			continue
+		}
+		for ; n > 0; n-- {
+			word &= word - 1
+		}
+		return r.block(i*pageSlots + w*64 + bits.TrailingZeros64(word))
+	}
+	return Block{}
 }
 
 // Find returns the block that contains an address, and its number from 0 on.

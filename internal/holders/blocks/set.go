@@ -26,6 +26,12 @@ func (s *Set) Regions() []*Region { return s.regions }
 
 // Region returns the region that contains an address, or nil.
 func (s *Set) Region(address uint64) *Region {
+	r, _ := s.Index(address)
+	return r
+}
+
+// Index returns the region that contains an address and its index, or nil.
+func (s *Set) Index(address uint64) (*Region, int) {
 	low, high := 0, len(s.regions)
 	for low < high {
 		if m := (low + high) / 2; s.regions[m].End <= address {
@@ -35,9 +41,9 @@ func (s *Set) Region(address uint64) *Region {
 		}
 	}
 	if low < len(s.regions) && s.regions[low].Contains(address) {
-		return s.regions[low]
+		return s.regions[low], low
 	}
-	return nil
+	return nil, 0
 }
 
 // Find returns the block that contains an address.

@@ -1,0 +1,352 @@
+package graph
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+)
+
+// image is memory from an address on. holes lists pages that cannot be read.
+type image struct {
+	start uint64
+	data  []byte
+	holes []blocks.Range
+}
+
+func (m *image) Read(address uint64, b []byte) error {
+	end := address + uint64(len(b))
+	if address < m.start || end > m.start+uint64(len(m.data)) {
+		return errors.New("no memory there")
+	}
+	for _, h := range m.holes {
+		if address < h.End && end > h.Start {
+			return errors.New("a hole")
+		}
+	}
+	copy(b, m.data[address-m.start:])
+	return nil
+}
+
+func (m *image) put(address, v uint64) { binary.LittleEndian.PutUint64(m.data[address-m.start:], v) }
+
+func (m *image) word(address uint64) uint64 {
+	return binary.LittleEndian.Uint64(m.data[address-m.start:])
+}
+
+const start = 0x10000000
+
+// newSet returns blocks of the given sizes, which lie in regions of about 100 blocks. Blocks of size 0 are
+// gaps between regions.
+func newSet(t testing.TB, sizes []uint64, free func(i int) bool) *blocks.Set {
+	t.Helper()
+	set := &blocks.Set{}
+	at := uint64(start)
+	for first := 0; first < len(sizes); {
+		last, end := first, at
+		for last < len(sizes) && sizes[last] != 0 {
+			end += sizes[last]
+			last++
+		}
+		if last > first {
+			r, err := blocks.NewRegion(blocks.Range{Start: at, End: end})
+			require.NoError(t, err)
+			for ; first < last; first++ {
+				require.True(t, r.Add(at, free(first)))
+				at += sizes[first]
+			}
+			require.NoError(t, set.Add(r))
+		}
+		at += 4096
+		first = last + 1
+	}
+	return set
+}
+
+// random has blocks with random pointers, and roots behind them.
+type random struct {
+	*image
+	set      *blocks.Set
+	all      []blocks.Block
+	roots    []Root
+	doubtful []blocks.Range
+}
+
+func newRandom(t testing.TB, seed uint64) *random {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	sizes := make([]uint64, 50+rng.IntN(2000))
+	for i := range sizes {
+		if rng.IntN(100) > 0 {
+			sizes[i] = uint64(1+rng.IntN(12)) * 16
+		}
+	}
+	g := &random{set: newSet(t, sizes, func(int) bool { return rng.IntN(10) == 0 })}
+	for _, r := range g.set.Regions() {
+		g.all = slices.AppendSeq(g.all, r.All())
+	}
+	end := g.all[len(g.all)-1].End
+	g.image = &image{start: start, data: make([]byte, end-start+6*4096)}
+	pointer := func() uint64 {
+		b := g.all[rng.IntN(len(g.all))]
+		if rng.IntN(4) == 0 {
+			return b.Start + rng.Uint64N(b.Size())
+		}
+		return b.Start
+	}
+	for _, b := range g.all {
+		for range rng.IntN(3) {
+			g.put(b.Start+rng.Uint64N(b.Size()/8)*8, pointer())
+		}
+		if rng.IntN(5) == 0 {
+			g.doubtful = append(g.doubtful, blocks.Range{Start: b.Start + 8, End: b.Start + 8 + rng.Uint64N(b.Size())})
+		}
+	}
+	for i := range uint64(4) {
+		r := blocks.Range{Start: end + 4096*(i+1), End: end + 4096*(i+1) + 512}
+		for range rng.IntN(6) {
+			g.put(r.Start+rng.Uint64N(64)*8, pointer())
+		}
+		g.roots = append(g.roots, Root{Phase: Phase(3 - i/2), Range: r, Values: []uint64{pointer(), 7}})
+	}
+	return g
+}
+
+// find returns the index of the block in use that contains an address, or -1.
+func (g *random) find(address uint64) int {
+	for i, b := range g.all {
+		if b.Contains(address) && !b.Free {
+			return i
+		}
+	}
+	return -1
+}
+
+func (g *random) isDoubtful(address uint64) bool {
+	for _, d := range g.doubtful {
+		if d.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// reach marks what can be reached from some blocks, in the plainest way.
+func (g *random) reach(phases []Phase, phase Phase, from []int, doubtful bool) {
+	for _, i := range from {
+		if phases[i] != None {
+			continue
+		}
+		phases[i] = phase
+		g.reach(phases, phase, g.pointers(i, doubtful), doubtful)
+	}
+}
+
+func (g *random) pointers(i int, doubtful bool) (list []int) {
+	for at := g.all[i].Start; at < g.all[i].End; at += 8 {
+		if to := g.find(g.word(at)); to >= 0 && to != i && (doubtful || !g.isDoubtful(at)) {
+			list = append(list, to)
+		}
+	}
+	return list
+}
+
+// want returns the phase of each block.
+func (g *random) want() []Phase {
+	phases := make([]Phase, len(g.all))
+	for p := Phase(1); p < 4; p++ {
+		for _, r := range g.roots {
+			if r.Phase == p {
+				var from []int
+				for at := r.Range.Start; at < r.Range.End; at += 8 {
+					from = append(from, g.find(g.word(at)))
+				}
+				from = append(from, g.find(r.Values[0]))
+				g.reach(phases, p, slices.DeleteFunc(from, func(i int) bool { return i < 0 }), false)
+			}
+		}
+	}
+	for i := range g.all {
+		if phases[i] != None {
+			g.reach(phases, Doubtful, g.pointers(i, true), true)
+		}
+	}
+	held := map[int]bool{}
+	var lost []int
+	for i, b := range g.all {
+		if !b.Free && phases[i] == None {
+			lost = append(lost, i)
+			for _, to := range g.pointers(i, false) {
+				held[to] = true
+			}
+		}
+	}
+	for _, i := range lost {
+		if !held[i] {
+			phases[i] = Lost
+			g.reach(phases, UnderLost, g.pointers(i, false), false)
+		}
+	}
+	g.reach(phases, Cycle, lost, false)
+	return phases
+}
+
+// TestMarkAgreesWithPlain compares the phases with those of a plain search, and checks that each path is one.
+func TestMarkAgreesWithPlain(t *testing.T) {
+	seen := map[Phase]int{}
+	for seed := range uint64(60) {
+		r := newRandom(t, seed)
+		g, err := Build(Memory{Memory: r}, r.set, Options{Doubtful: r.doubtful})
+		require.NoError(t, err)
+		g.Mark(r.roots)
+		assert.Zero(t, g.Unreadable())
+		want := r.want()
+		totals := map[Phase]Total{}
+		for i, b := range r.all {
+			total := totals[want[i]]
+			totals[want[i]] = Total{total.Blocks + 1, total.Bytes + b.Size()}
+			seen[want[i]]++
+			p, ok := g.Path(b.Start+b.Size()/2, 1<<20)
+			require.Equal(t, !b.Free, ok)
+			if !ok {
+				continue
+			}
+			require.Equal(t, want[i], p.Phase, "seed %d, block %d", seed, i)
+			require.Equal(t, b.Range, p.Blocks[len(p.Blocks)-1])
+			r.checkPath(t, p)
+			short, _ := g.Path(b.Start, 1)
+			require.Equal(t, []blocks.Range{b.Range}, short.Blocks)
+		}
+		require.Equal(t, totals, g.Totals())
+	}
+	for _, phase := range []Phase{None, 2, 3, Doubtful, Lost, UnderLost, Cycle} {
+		assert.Greater(t, seen[phase], 5, "%d", phase)
+	}
+}
+
+// checkPath checks that each block of a path has a pointer to the next one.
+func (g *random) checkPath(t *testing.T, p Path) {
+	t.Helper()
+	first := g.find(p.Blocks[0].Start)
+	if p.Phase < Doubtful {
+		root := g.roots[p.Root]
+		require.Equal(t, p.Phase, root.Phase)
+		if p.Address < uint64(len(root.Values)) {
+			require.Equal(t, first, g.find(root.Values[p.Address]))
+		} else {
+			require.True(t, root.Range.Contains(p.Address))
+			require.Equal(t, first, g.find(g.word(p.Address)))
+		}
+	}
+	require.Equal(t, p.Phase >= Lost, p.Root < 0)
+	for i := 1; i < len(p.Blocks); i++ {
+		require.Contains(t, g.pointers(g.find(p.Blocks[i-1].Start), p.Phase == Doubtful), g.find(p.Blocks[i].Start))
+	}
+}
+
+// chain returns an image of blocks of a size, each of which points to the next one, with a root that holds the
+// first one.
+func chain(t testing.TB, n int, size uint64) (*image, *blocks.Set, []Root) {
+	sizes := slices.Repeat([]uint64{size}, n)
+	set := newSet(t, sizes, func(int) bool { return false })
+	m := &image{start: start, data: make([]byte, uint64(n)*size+4096)}
+	for i := range uint64(n - 1) {
+		m.put(start+i*size+8, start+(i+1)*size)
+	}
+	root := blocks.Range{Start: start + uint64(n)*size, End: start + uint64(n)*size + 16}
+	m.put(root.Start, start)
+	return m, set, []Root{{Phase: 1, Range: root}}
+}
+
+// TestLongList has a path of a million blocks.
+func TestLongList(t *testing.T) {
+	const n = 1 << 20
+	m, set, roots := chain(t, n, 32)
+	g, err := Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	g.Mark(roots)
+	p, ok := g.Path(start+(n-1)*32, 10)
+	require.True(t, ok)
+	assert.Equal(t, 0, p.Root)
+	assert.Len(t, p.Blocks, 10)
+	assert.Equal(t, Total{n, n * 32}, g.Totals()[1])
+}
+
+// TestMemory: the graph takes at most 25 bytes for a block, if blocks have 96 bytes and two pointers.
+func TestMemory(t *testing.T) {
+	const n, size = 1 << 20, 96
+	m, set, roots := chain(t, n, size)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range uint64(n) {
+		m.put(start+i*size+64, start+rng.Uint64N(n)*size)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	g, err := Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	g.Mark(roots)
+	runtime.ReadMemStats(&after)
+	perNode := float64(after.TotalAlloc-before.TotalAlloc-bufSize*2) / n
+	assert.Less(t, perNode, 25.0-2)
+	nodes, pointers := g.Len()
+	t.Logf("%d blocks, %d pointers: %.1f bytes a block", nodes, pointers, perNode)
+	runtime.KeepAlive(set)
+}
+
+func TestLimit(t *testing.T) {
+	m, set, _ := chain(t, 1000, 32)
+	_, err := Build(Memory{Memory: m}, set, Options{MaxBytes: 1000})
+	require.ErrorIs(t, err, ErrLimit)
+	_, err = Build(Memory{Memory: m}, set, Options{MaxBytes: 1000*17 + 1})
+	require.NoError(t, err)
+	for i := range uint64(1000) {
+		m.put(start+i*32+16, start+i%7*32)
+	}
+	_, err = Build(Memory{Memory: m}, set, Options{MaxBytes: 1000*17 + 1})
+	require.ErrorIs(t, err, ErrLimit)
+}
+
+// TestUnreadable skips pages that cannot be read, and reads those around them.
+func TestUnreadable(t *testing.T) {
+	m, set, roots := chain(t, 1000, 32)
+	m.holes = []blocks.Range{{Start: start + 8192, End: start + 12288}}
+	g, err := Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	assert.EqualValues(t, 4096, g.Unreadable())
+	g.Mark(roots)
+	assert.EqualValues(t, 4096, g.Unreadable())
+	assert.EqualValues(t, 257, g.Totals()[1].Blocks, "up to the first block that cannot be read")
+	// Memory without content is not read at all.
+	g, err = Build(Memory{Memory: m, Resident: func(r blocks.Range) []blocks.Range {
+		return []blocks.Range{{Start: r.Start, End: min(r.End, start+8192)}}
+	}}, set, Options{})
+	require.NoError(t, err)
+	assert.Zero(t, g.Unreadable())
+}
+
+// TestEmpty has no blocks.
+func TestEmpty(t *testing.T) {
+	g, err := Build(Memory{Memory: &image{}}, &blocks.Set{}, Options{})
+	require.NoError(t, err)
+	g.Mark([]Root{{Phase: 1, Values: []uint64{0, 1, ^uint64(0)}}})
+	assert.Empty(t, g.Totals())
+	_, ok := g.Path(0, 1)
+	assert.False(t, ok)
+}
+
+func BenchmarkGraph(b *testing.B) {
+	const n, size = 1 << 20, 96
+	m, set, roots := chain(b, n, size)
+	for b.Loop() {
+		g, err := Build(Memory{Memory: m}, set, Options{})
+		require.NoError(b, err)
+		g.Mark(roots)
+	}
+}

@@ -1,0 +1,187 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+)
+
+// Phase is the order in which roots are followed, from 1 on.
+type Phase uint8
+
+// Phases that Mark adds.
+const (
+	// None is that of free blocks.
+	None Phase = 0
+	// Doubtful is the last phase in which blocks are reached.
+	Doubtful Phase = 252
+	// Lost is the phase of lost blocks to which nothing points, UnderLost that of those to which another lost
+	// block leads, and Cycle that of lost blocks that hold each other.
+	Lost, UnderLost, Cycle Phase = 253, 254, 255
+)
+
+// Root is memory whose words hold blocks, or words without an address.
+type Root struct {
+	Phase  Phase
+	Range  blocks.Range
+	Values []uint64
+}
+
+// Marks is the result of Mark.
+type Marks struct {
+	roots   []Root
+	parents []uint32 // 0, the number of the parent + 1, or isRoot and the index of a hit
+	hits    []hit
+	phases  []Phase
+	queue   []uint32
+	done    int // what is in the queue before has its phase
+}
+
+// hit is a word of a root that holds a block.
+type hit struct {
+	root    int32
+	address uint64 // or the index of a value
+}
+
+const isRoot = 1 << 31
+
+// Mark follows the pointers from the roots. It must be called once.
+func (g *Graph) Mark(roots []Root) {
+	g.roots = roots
+	g.parents, g.phases = make([]uint32, g.nodes), make([]Phase, g.nodes)
+	g.queue = make([]uint32, 0, g.nodes)
+	order := make([]int, len(roots))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(roots[a].Phase, roots[b].Phase) })
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && roots[order[n]].Phase == roots[order[0]].Phase {
+			n++
+		}
+		for _, weak := range []bool{false, true} {
+			from := len(g.queue)
+			for _, i := range order[:n] {
+				g.seed(i, weak)
+			}
+			g.follow(from)
+		}
+		g.endPhase(roots[order[0]].Phase)
+		order = order[n:]
+	}
+	g.markDoubtful()
+	g.markLost()
+	g.queue = nil
+}
+
+// endPhase says in which phase the newest blocks of the queue were reached.
+func (g *Graph) endPhase(p Phase) {
+	for _, n := range g.queue[g.done:] {
+		g.phases[n] = p
+	}
+	g.done = len(g.queue)
+}
+
+// seed marks the blocks that a root holds: by pointers to their start or, if weak is set, to their
+// interior.
+func (g *Graph) seed(root int, weak bool) {
+	see := func(address, value uint64) {
+		to, ok := g.edge(value)
+		if !ok || (to&interior != 0) != weak || g.parents[to&^interior] != 0 {
+			return
+		}
+		g.hits = append(g.hits, hit{int32(root), address})
+		g.visit(to&^interior, isRoot|uint32(len(g.hits)-1))
+	}
+	for i, v := range g.roots[root].Values {
+		see(uint64(i), v)
+	}
+	if g.roots[root].Range.Size() == 0 {
+		return
+	}
+	scan := scanner{Memory: g.memory}
+	scan.start(g.roots[root].Range)
+	scan.words(g.roots[root].Range, g.span, see)
+	if weak {
+		g.unreadable += scan.unreadable
+	}
+}
+
+func (g *Graph) visit(n, parent uint32) {
+	if g.parents[n] == 0 {
+		g.parents[n] = parent
+		g.queue = append(g.queue, n)
+	}
+}
+
+// follow marks what the blocks in the queue lead to, from an index on. Pointers to the interior of blocks are
+// followed when there are no others.
+func (g *Graph) follow(from int) {
+	for strong, weak := from, from; ; weak++ {
+		for ; strong < len(g.queue); strong++ {
+			g.visitEdges(g.queue[strong], 0)
+		}
+		if weak == len(g.queue) {
+			return
+		}
+		g.visitEdges(g.queue[weak], interior)
+	}
+}
+
+func (g *Graph) visitEdges(n, kind uint32) {
+	for i := g.rows[n]; i < g.rows[n+1]; i++ {
+		if e := g.edges.at(i); e&interior == kind {
+			g.visit(e&^interior, n+1)
+		}
+	}
+}
+
+// markDoubtful follows doubtful pointers.
+func (g *Graph) markDoubtful() {
+	for head := 0; head < len(g.queue); head++ {
+		n, from := g.queue[head], len(g.queue)
+		for _, to := range g.slack[n] {
+			g.visit(to, n+1)
+		}
+		g.follow(from)
+	}
+	g.endPhase(Doubtful)
+}
+
+// markLost tells apart the blocks that nothing has reached.
+func (g *Graph) markLost() {
+	held := make([]uint64, (g.nodes+63)/64) // by another lost block
+	lost := func(yield func(uint32)) {
+		n := uint32(0)
+		for _, r := range g.set.Regions() {
+			for b := range r.All() {
+				if !b.Free && g.parents[n] == 0 {
+					yield(n)
+				}
+				n++
+			}
+		}
+	}
+	lost(func(n uint32) {
+		for i := g.rows[n]; i < g.rows[n+1]; i++ {
+			e := g.edges.at(i) &^ interior
+			held[e/64] |= 1 << (e % 64)
+		}
+	})
+	from := len(g.queue)
+	lost(func(n uint32) {
+		if held[n/64]>>(n%64)&1 == 0 {
+			g.visit(n, self(n))
+		}
+	})
+	g.endPhase(Lost)
+	g.follow(from)
+	g.endPhase(UnderLost)
+	lost(func(n uint32) { g.visit(n, self(n)) })
+	g.endPhase(Cycle)
+}
+
+// self is the parent of blocks without one.
+func self(n uint32) uint32 { return n + 1 }
