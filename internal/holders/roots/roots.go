@@ -1,0 +1,180 @@
+//go:build linux
+
+package roots
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/graph"
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+)
+
+// Kind is what a root is. It is also the phase in which it is followed.
+type Kind = graph.Phase
+
+// Kinds by the order in which they are followed.
+const (
+	Global  Kind = iota + 1 // data of a module
+	Kernel                  // a word that the kernel has for the program, such as the data of epoll_ctl(2)
+	TLS                     // thread-local variables of the main thread
+	Stack                   // a stack, with the thread-local variables of its thread, or registers
+	Unknown                 // other private memory
+	Shared                  // memory that is shared with other processes
+	Stale                   // the part of a stack that is not in use
+)
+
+// Root is memory that holds blocks.
+type Root struct {
+	graph.Root
+	// Module is the path of the file whose data it is.
+	Module string
+	// Thread is the index of the thread whose stack or registers it is, or -1.
+	Thread int
+}
+
+// Process is what is known of the process.
+type Process struct {
+	Memory   blocks.Memory
+	Mappings []target.Mapping
+	Threads  []snapshot.Thread
+	// Own lists memory that belongs to the allocator, or to heaplapse.
+	Own []blocks.Range
+	// Kernel has the words that the kernel keeps.
+	Kernel []uint64
+}
+
+// Of lists the roots of a process whose blocks are in a set.
+func Of(p Process, set *blocks.Set) []Root {
+	b := builder{Process: p, set: set}
+	b.addGlobals()
+	if len(p.Kernel) > 0 {
+		b.list = append(b.list, Root{Root: graph.Root{Phase: Kernel, Values: p.Kernel}, Thread: -1})
+	}
+	b.addThreads()
+	b.addRest()
+	return b.list
+}
+
+type builder struct {
+	Process
+	set   *blocks.Set
+	list  []Root
+	taken []blocks.Range // by roots
+}
+
+// add adds the parts of a range that are not taken, and that are neither blocks nor the allocator's.
+func (b *builder) add(kind Kind, r blocks.Range, module string, thread int) {
+	for _, part := range b.set.Gaps(r) {
+		for _, free := range subtract([]blocks.Range{part}, slices.Concat(b.Own, b.taken)) {
+			root := graph.Root{Phase: kind, Range: free}
+			b.list = append(b.list, Root{Root: root, Module: module, Thread: thread})
+		}
+	}
+	b.taken = append(b.taken, r)
+}
+
+// subtract returns what is left of ranges.
+func subtract(list, cut []blocks.Range) []blocks.Range {
+	for _, c := range cut {
+		var left []blocks.Range
+		for _, r := range list {
+			if before := (blocks.Range{Start: r.Start, End: min(r.End, c.Start)}); before.Start < before.End {
+				left = append(left, before)
+			}
+			if behind := (blocks.Range{Start: max(r.Start, c.End), End: r.End}); behind.Start < behind.End {
+				left = append(left, behind)
+			}
+		}
+		list = left
+	}
+	return list
+}
+
+// addThreads adds the registers of threads, their stacks, and their thread-local variables.
+func (b *builder) addThreads() {
+	for i, t := range b.Threads {
+		b.list = append(b.list, Root{Root: graph.Root{Phase: Stack, Values: t.Registers}, Thread: i})
+		if live := b.liveStack(t); live.Size() > 0 {
+			b.add(Stack, live, "", i)
+		}
+	}
+	size := tlsSize(b.Memory, b.Mappings)
+	for i, t := range b.Threads {
+		if m, ok := target.Containing(b.Mappings, t.TLS); ok && !b.liveStack(t).Contains(t.TLS) {
+			start := t.TLS - min(t.TLS, size)
+			b.add(TLS, blocks.Range{Start: max(start, m.Start), End: min(t.TLS+descriptor, m.End)}, "", i)
+		}
+	}
+	for i, t := range b.Threads {
+		if stale := b.staleStack(t); stale.Size() > 0 {
+			b.add(Stale, stale, "", i)
+		}
+	}
+}
+
+const (
+	redZone    = 128
+	descriptor = 2304 // size of struct pthread of glibc, at the thread pointer
+)
+
+// liveStack returns the part of a stack that is in use. The stack of a thread ends with its descriptor, that of
+// the main thread with its mapping.
+func (b *builder) liveStack(t snapshot.Thread) blocks.Range {
+	m, ok := target.Containing(b.Mappings, t.SP)
+	if !ok {
+		return blocks.Range{}
+	}
+	live := blocks.Range{Start: max(m.Start, t.SP-min(t.SP, redZone)), End: m.End}
+	if t.TLS > t.SP && t.TLS < m.End {
+		live.End = min(m.End, (t.TLS+descriptor+page-1)&^(page-1))
+	}
+	return live
+}
+
+// staleStack returns the part of a stack that is not in use. Stacks of threads may lie in one mapping.
+func (b *builder) staleStack(t snapshot.Thread) blocks.Range {
+	live := b.liveStack(t)
+	m, ok := target.Containing(b.Mappings, t.SP)
+	if !ok {
+		return blocks.Range{}
+	}
+	stale := blocks.Range{Start: m.Start, End: live.Start}
+	for _, other := range b.Threads {
+		if end := b.liveStack(other).End; end <= stale.End {
+			stale.Start = max(stale.Start, end)
+		}
+	}
+	return stale
+}
+
+// addRest adds all other memory that the program can write to.
+func (b *builder) addRest() {
+	for _, m := range b.Mappings {
+		kind := Unknown
+		if strings.HasSuffix(m.Permissions, "s") {
+			kind = Shared
+		}
+		if strings.HasPrefix(m.Permissions, "rw") && !isDevice(m.Path) {
+			b.add(kind, blocks.Range{Start: m.Start, End: m.End}, "", -1)
+		}
+	}
+}
+
+// isDevice reports whether reading the memory of a file may have an effect.
+func isDevice(path string) bool {
+	return strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/zero") && !strings.HasPrefix(path, "/dev/shm/")
+}
+
+// Graph returns the roots as package graph wants them.
+func Graph(list []Root) (roots []graph.Root) {
+	for _, r := range list {
+		roots = append(roots, r.Root)
+	}
+	return roots
+}
+
+func byStart(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) }
