@@ -138,9 +138,9 @@ func (g *Graph) visitEdges(n, kind uint32) {
 	}
 }
 
-// markDoubtful follows doubtful pointers.
+// markDoubtful follows doubtful pointers, from every block that was reached.
 func (g *Graph) markDoubtful() {
-	for head := 0; head < len(g.queue); head++ {
+	for head := 0; head < len(g.queue) && len(g.slack) > 0; head++ {
 		n, from := g.queue[head], len(g.queue)
 		for _, to := range g.slack[n] {
 			g.visit(to, n+1)

@@ -205,3 +205,14 @@ func (l *look) kill() error {
 		}
 	}
 }
+
+// wasKilled reports whether something else has ended the child: the kernel when memory ran out, or a signal
+// for its process group.
+func (l *look) wasKilled() bool {
+	var ws unix.WaitStatus
+	n, err := unix.Wait4(l.child, &ws, unix.WALL|unix.WNOHANG, nil)
+	if err == nil && n == l.child {
+		l.ended = ws.Signaled() || ws.Exited()
+	}
+	return l.ended
+}

@@ -41,6 +41,7 @@ type Snapshot struct {
 var (
 	ErrMemory = errors.New("the copy of the process was ended, because memory ran short")
 	ErrEnded  = errors.New("the copy of the process was ended with the process, because it shares its files")
+	ErrKilled = errors.New("the copy of the process was killed")
 )
 
 // watchEvery is the interval at which the free memory is measured while there is a copy.
@@ -134,6 +135,8 @@ func missing(process, child []target.Mapping) (list []target.Range) {
 func (s *Snapshot) watch(free, reserve int64) {
 	switch {
 	case s.look.child == 0 || s.look.ended:
+	case s.look.wasKilled():
+		s.reason.Store(&ErrKilled)
 	case free < reserve/2:
 		s.endEarly(ErrMemory)
 	case s.shared && threadState(s.PID, s.PID) == 0:

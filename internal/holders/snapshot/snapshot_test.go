@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -217,6 +218,10 @@ func TestRefuses(t *testing.T) {
 		text  string
 	}{
 		{args: []string{"vfork"}, text: "cannot be stopped: it waits for a device, or for a program that it starts"},
+		{args: []string{"leaderless"}, text: "or its main thread has ended", setup: func(t *testing.T, h *host) {
+			require.Eventually(t, func() bool { return threadState(h.Process.Pid, h.Process.Pid) == 0 },
+				time.Minute, time.Millisecond)
+		}},
 		{args: []string{"unshare"}, text: "are in another PID namespace", setup: root},
 		{args: []string{"user"}, text: "may create no process"},
 		{args: filter(unix.SYS_CLONE, 0x80000000), text: "does not permit clone", setup: root},
@@ -243,8 +248,8 @@ func TestRefuses(t *testing.T) {
 			var refusal *Refusal
 			require.ErrorAs(t, err, &refusal)
 			assert.Contains(t, err.Error(), c.text)
-			if c.args[0] == "vfork" {
-				return // it waits for an hour
+			if c.args[0] == "vfork" || c.args[0] == "leaderless" {
+				return // it does not end by itself
 			}
 			assert.Empty(t, children(t, h.Process.Pid))
 			_ = h.Process.Signal(unix.SIGCONT)
@@ -333,6 +338,84 @@ func TestScarceMemory(t *testing.T) {
 	assert.Error(t, s.Memory.Read(s.Mappings[0].Start, make([]byte, 1)))
 	require.NoError(t, s.Close())
 	assert.Empty(t, children(t, h.Process.Pid))
+	h.end(t)
+}
+
+// TestCopyKilled kills the copy, as the kernel does when memory runs out.
+func TestCopyKilled(t *testing.T) {
+	h := start(t, "children")
+	s := take(t, h)
+	require.NoError(t, unix.Kill(s.Memory.PID, unix.SIGKILL))
+	require.Eventually(t, func() bool { return s.Err() != nil }, time.Minute, time.Millisecond)
+	require.ErrorIs(t, s.Err(), ErrKilled)
+	require.NoError(t, s.Close())
+	assert.Empty(t, findZombies(h.Process.Pid))
+	h.end(t)
+}
+
+// TestGroupSignal sends a signal to the process group, which has the copy, too. Only the program ends.
+func TestGroupSignal(t *testing.T) {
+	h := start(t, "")
+	s := take(t, h)
+	require.NoError(t, unix.Kill(-h.Process.Pid, unix.SIGTERM))
+	require.NoError(t, h.Wait())
+	assert.NoError(t, s.Memory.Read(s.Threads[0].SP, make([]byte, 8)))
+	require.NoError(t, s.Err())
+	require.NoError(t, s.Close())
+}
+
+// TestExec lets the program execute another one while there is a copy of the old one.
+func TestExec(t *testing.T) {
+	h := start(t, "exec")
+	s := take(t, h)
+	require.NoError(t, h.Process.Signal(unix.SIGUSR1))
+	line, err := h.out.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	require.NoError(t, s.Close())
+	assert.Empty(t, children(t, h.Process.Pid))
+	again := take(t, h)
+	require.NoError(t, again.Close())
+	h.end(t)
+}
+
+// TestTwoAtOnce takes snapshots of a program by two heaplapses. One may have to give way.
+func TestTwoAtOnce(t *testing.T) {
+	h := start(t, "threads")
+	taken := make(chan int)
+	for range 2 {
+		go func() {
+			n := 0
+			for range times() {
+				s, err := Take(h.Process.Pid, Options{})
+				var refusal *Refusal
+				if err == nil {
+					n++
+					err = s.Close()
+				}
+				if err != nil && !errors.As(err, &refusal) && !errors.Is(err, ErrZombie) {
+					t.Error(err)
+				}
+			}
+			taken <- n
+		}()
+	}
+	assert.Positive(t, <-taken+<-taken)
+	require.Eventually(t, func() bool {
+		s, err := Take(h.Process.Pid, Options{})
+		return err == nil && assert.NoError(t, s.Close())
+	}, time.Minute, time.Millisecond)
+	assert.Empty(t, children(t, h.Process.Pid))
+	h.end(t)
+}
+
+// TestManyThreads stops many threads.
+func TestManyThreads(t *testing.T) {
+	h := start(t, "many")
+	s := take(t, h)
+	assert.Len(t, s.Threads, 201)
+	t.Logf("stopped for %v", s.Stopped)
+	require.NoError(t, s.Close())
 	h.end(t)
 }
 

@@ -249,6 +249,38 @@ static void signals(void) {
     }
 }
 
+// Executes itself when SIGUSR1 comes.
+static volatile sig_atomic_t wanted;
+static void on_user(int s) { (void)s, wanted = 1; }
+static void execute(void) {
+    char self[] = "/proc/self/exe", name[] = "host", *argv[] = {name, NULL};
+    signal(SIGUSR1, on_user);
+    ready();
+    while (!wanted) nap();
+    execv(self, argv);
+    fail("execv");
+}
+
+static void *in_nap(void *arg) {
+    while (!stop) nap(), nap(), nap(), nap(), nap(), nap(), nap(), nap(), nap(), nap();
+    return arg;
+}
+static void many(void) {
+    pthread_t t[200];
+    for (int i = 0; i < 200; i++)
+        if (pthread_create(&t[i], NULL, in_nap, NULL) != 0) fail("pthread_create");
+    ready();
+    while (!stop) nap();
+    for (int i = 0; i < 200; i++) pthread_join(t[i], NULL);
+}
+
+static void leaderless(void) {
+    pthread_t t;
+    pthread_create(&t, NULL, in_nap, NULL);
+    ready();
+    pthread_exit(NULL);
+}
+
 int main(int argc, char **argv) {
     const char *kind = argc > 1 ? argv[1] : "";
     struct sigaction a = {.sa_handler = on_term}; // without SA_RESTART
@@ -260,6 +292,9 @@ int main(int argc, char **argv) {
     else if (strcmp(kind, "vfork") == 0) in_vfork();
     else if (strcmp(kind, "without") == 0) without();
     else if (strcmp(kind, "signals") == 0) signals();
+    else if (strcmp(kind, "exec") == 0) execute();
+    else if (strcmp(kind, "many") == 0) many();
+    else if (strcmp(kind, "leaderless") == 0) leaderless();
     else if (strcmp(kind, "unshare") == 0) {
         if (unshare(CLONE_NEWPID) != 0) fail("unshare");
         ready();
