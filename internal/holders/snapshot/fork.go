@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
 )
 
 const (
@@ -31,6 +32,8 @@ type look struct {
 	exit    uint64 // the address of _exit
 	zombies []int  // children that have ended, as the process sees them
 	threads []*tracer.Thread
+	// registers has those of the threads by their DWARF numbers, when they were stopped first.
+	registers []unwind.Registers
 
 	child int  // its number, or 0
 	ended bool // the child has ended, and its number may be that of another process

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
 )
 
 // Snapshot is the memory of a process at one moment. The caller must call Close.
@@ -148,6 +149,14 @@ func (s *Snapshot) endEarly(reason error) {
 	if s.look.kill() == nil {
 		s.reason.Store(&reason)
 	}
+}
+
+// Stack returns the frames of a thread, innermost first, as far as they can be unwound. modules are those of
+// the process.
+func (s *Snapshot) Stack(thread int, modules []*target.Module) []unwind.Frame {
+	u := unwind.Unwinder{Memory: s.Memory, Modules: modules}
+	frames, _, _ := u.Stack(s.look.registers[thread])
+	return frames
 }
 
 // Err returns why reading the memory has failed, if the copy was ended, or nil.

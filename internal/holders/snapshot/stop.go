@@ -154,6 +154,7 @@ func (l *look) readThreads() (list []Thread, err error) {
 			}
 		}
 		list = append(list, Thread{ID: t.ID, SP: r.Rsp, TLS: r.Fs_base, Registers: words})
+		l.registers = append(l.registers, t.Registers())
 	}
 	return list, nil
 }
