@@ -1,0 +1,150 @@
+//go:build linux && amd64
+
+package holders
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders/graph"
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// truth is what the program says of a block.
+type truth struct {
+	kind    Kind
+	name    string
+	address uint64
+}
+
+// start runs testdata/shop.cc until it is ready, and returns what it wrote.
+func start(t *testing.T, flags ...string) (pid int, list []truth) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "shop")
+	args := append([]string{"-Wall", "-pthread", "-o", program, "testdata/shop.cc"}, flags...)
+	out, err := exec.Command(testutil.Need(t, "g++"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(program)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && lines.Text() != "ready" {
+		var h truth
+		_, err := fmt.Sscanf(lines.Text(), "%s %s %x", &h.kind, &h.name, &h.address)
+		require.NoError(t, err, lines.Text())
+		list = append(list, h)
+	}
+	require.NotEmpty(t, list)
+	return cmd.Process.Pid, list
+}
+
+func TestHolders(t *testing.T) {
+	for _, flags := range [][]string{{"-O0"}, {"-O2", "-g"}} {
+		t.Run(flags[0], func(t *testing.T) {
+			pid, list := start(t, flags...)
+			l, err := Take(pid, Options{})
+			require.NoError(t, err)
+			assert.Empty(t, l.Doubts)
+			assert.Less(t, l.Stopped(), time.Minute)
+			var addresses []uint64
+			for _, h := range list {
+				addresses = append(addresses, h.address)
+			}
+			got, err := l.Holders(t.Context(), append(addresses, 1))
+			require.NoError(t, err)
+			assert.Equal(t, NotFound, got[len(list)].Kind)
+			right, all := map[Kind]int{}, map[Kind]int{}
+			for i, want := range list {
+				all[want.kind]++
+				h := got[i]
+				if h.Kind == want.kind {
+					right[want.kind]++
+				}
+				if h.Kind != NotFound {
+					require.True(t, h.Blocks[len(h.Blocks)-1].Contains(want.address))
+				}
+				switch want.kind {
+				case Global:
+					assert.Equal(t, Global, h.Kind, want.name)
+					assert.Equal(t, want.name, h.Name)
+					assert.Equal(t, "shop", filepath.Base(h.Module))
+				case Stack:
+					assert.Equal(t, Stack, h.Kind)
+					assert.Equal(t, "worker", h.Name)
+					assert.Contains(t, h.Function, want.name)
+				}
+			}
+			assert.Equal(t, map[Kind]int{Global: 240, Stack: 1, Lost: 100, Cycle: 100}, all)
+			// The last addresses that were written may still be in registers and on the stack.
+			assert.GreaterOrEqual(t, right[Lost], 97)
+			assert.GreaterOrEqual(t, right[Cycle], 97)
+			t.Logf("right %v of %v, stopped for %v", right, all, l.Stopped())
+			require.NoError(t, l.Close())
+		})
+	}
+}
+
+// TestDoubts says nothing to be lost if not all memory is understood.
+func TestDoubts(t *testing.T) {
+	pid, list := start(t, "-O1")
+	l, err := Take(pid, Options{})
+	require.NoError(t, err)
+	defer l.Close()
+	l.Doubts = []string{"a heap is corrupt"}
+	for _, want := range list {
+		if want.kind == Lost || want.kind == Cycle {
+			got, err := l.Holders(t.Context(), []uint64{want.address})
+			require.NoError(t, err)
+			assert.NotContains(t, []Kind{Lost, Cycle}, got[0].Kind)
+		}
+	}
+}
+
+// TestOtherAllocator has blocks that are not known.
+func TestOtherAllocator(t *testing.T) {
+	testutil.Need(t, "python3")
+	library := testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2")
+	t.Setenv("LD_PRELOAD", library)
+	cmd := exec.Command("python3", "-S", "-c", "import time; print('ready', flush=True); time.sleep(600)")
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	l, err := Take(cmd.Process.Pid, Options{})
+	if err != nil {
+		assert.ErrorContains(t, err, "no arena of malloc was found")
+		return
+	}
+	defer l.Close()
+	assert.Contains(t, l.Doubts, "libjemalloc.so.2 has an allocator whose blocks are not known")
+}
+
+func TestRefuses(t *testing.T) {
+	_, err := Take(os.Getpid(), Options{})
+	var refusal *snapshot.Refusal
+	require.ErrorAs(t, err, &refusal)
+}
+
+// TestLimit leaves nothing behind when the memory limit is too low.
+func TestLimit(t *testing.T) {
+	pid, _ := start(t, "-O1")
+	_, err := Take(pid, Options{MaxBytes: 100})
+	require.ErrorIs(t, err, graph.ErrLimit)
+	l, err := Take(pid, Options{})
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+}
