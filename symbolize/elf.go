@@ -78,14 +78,15 @@ type style uint8
 const (
 	forHeaps style = iota // Resolve
 	forELF                // ELF
+	forData               // Variables
 )
 
 // symbols reads the symbols of a file. llvm-symbolizer also names the addresses of variables.
 func (s style) symbols(f *elffile.File) (*elffile.SymbolTable, error) {
-	if s == forELF {
-		return f.AllSymbols()
+	if s == forHeaps {
+		return f.Symbols()
 	}
-	return f.Symbols()
+	return f.AllSymbols()
 }
 
 // repeatsDir reports whether relative compilation directories are repeated:

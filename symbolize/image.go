@@ -59,6 +59,7 @@ func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Dat
 	o := dwarf.Options{
 		Split:     img.splitUnit,
 		RepeatDir: img.r.style.repeatsDir(),
+		Variables: img.r.style == forData,
 		Workers:   img.r.workers,
 		Guard:     info.Guard,
 	}

@@ -148,8 +148,10 @@ type Holder struct {
 	Kind Kind
 	// Name is that of the variable, or of the thread.
 	Name string
-	// Function is that of a stack, and Module the file of a variable.
-	Function, Module string
+	// Function is that of a stack.
+	Function string
+	// Variable is the variable, if it is a global one.
+	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
 }
@@ -189,7 +191,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		return nil, err
 	}
 	for i, v := range variables {
-		list[indices[i]].Name, list[indices[i]].Module = v.String(), v.Module
+		list[indices[i]].Name, list[indices[i]].Variable = v.String(), &v
 	}
 	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,13 +27,40 @@ type truth struct {
 	address uint64
 }
 
+// debug and optimized build testdata/shop.cc once. TestMain removes their directories.
+var (
+	debug     = sync.OnceValues(func() (string, error) { return build("-O0", "-g") })
+	optimized = sync.OnceValues(func() (string, error) { return build("-O2") })
+)
+
+func build(flags ...string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "holders"); err != nil {
+		return "", err
+	}
+	args := append([]string{"-Wall", "-pthread", "-o", filepath.Join(dir, "shop"), "testdata/shop.cc"}, flags...)
+	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, nil
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, dir := range []func() (string, error){debug, optimized} {
+		if dir, err := dir(); err == nil {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	os.Exit(status)
+}
+
 // start runs testdata/shop.cc until it is ready, and returns what it wrote.
-func start(t *testing.T, flags ...string) (pid int, list []truth) {
+func start(t *testing.T, build func() (dir string, err error)) (pid int, list []truth) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "shop")
-	args := append([]string{"-Wall", "-pthread", "-o", program, "testdata/shop.cc"}, flags...)
-	out, err := exec.Command(testutil.Need(t, "g++"), args...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	testutil.Need(t, "g++")
+	dir, err := build()
+	require.NoError(t, err)
+	program := filepath.Join(dir, "shop")
 	cmd := exec.Command(program)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -50,10 +78,16 @@ func start(t *testing.T, flags ...string) (pid int, list []truth) {
 	return cmd.Process.Pid, list
 }
 
+// types has the types of the variables.
+var types = map[string]string{
+	"first_session": "Session *", "shop::cache": "shop::Cache",
+	"g_sessions": "std::map<int, Session*, std::less<int>, std::allocator<std::pair<int const, Session*> > >",
+}
+
 func TestHolders(t *testing.T) {
-	for _, flags := range [][]string{{"-O0"}, {"-O2", "-g"}} {
-		t.Run(flags[0], func(t *testing.T) {
-			pid, list := start(t, flags...)
+	for name, build := range map[string]func() (string, error){"debug": debug, "optimized": optimized} {
+		t.Run(name, func(t *testing.T) {
+			pid, list := start(t, build)
 			l, err := Take(pid, Options{})
 			require.NoError(t, err)
 			assert.Empty(t, l.Doubts)
@@ -79,7 +113,11 @@ func TestHolders(t *testing.T) {
 				case Global:
 					assert.Equal(t, Global, h.Kind, want.name)
 					assert.Equal(t, want.name, h.Name)
-					assert.Equal(t, "shop", filepath.Base(h.Module))
+					assert.Equal(t, "shop", filepath.Base(h.Variable.Module))
+					if name == "debug" {
+						assert.Equal(t, "shop.cc", filepath.Base(h.Variable.File))
+						assert.Contains(t, types[want.name], h.Variable.Type)
+					}
 				case Stack:
 					assert.Equal(t, Stack, h.Kind)
 					assert.Equal(t, "worker", h.Name)
@@ -98,7 +136,7 @@ func TestHolders(t *testing.T) {
 
 // TestDoubts says nothing to be lost if not all memory is understood.
 func TestDoubts(t *testing.T) {
-	pid, list := start(t, "-O1")
+	pid, list := start(t, debug)
 	l, err := Take(pid, Options{})
 	require.NoError(t, err)
 	defer l.Close()
@@ -141,7 +179,7 @@ func TestRefuses(t *testing.T) {
 
 // TestLimit leaves nothing behind when the memory limit is too low.
 func TestLimit(t *testing.T) {
-	pid, _ := start(t, "-O1")
+	pid, _ := start(t, debug)
 	_, err := Take(pid, Options{MaxBytes: 100})
 	require.ErrorIs(t, err, graph.ErrLimit)
 	l, err := Take(pid, Options{})

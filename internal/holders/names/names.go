@@ -28,16 +28,12 @@ type Held struct {
 	Address uint64
 }
 
-// Variable is the name of a word of a global variable.
+// Variable is a word of a global variable. If no symbol covers the word, its Name is "".
 type Variable struct {
-	// Name is that of the symbol, demangled, or "" if no symbol covers the word.
-	Name string
-	// Module is the path of the file, and Offset the address of the word in it, as nm shows it.
-	Module string
-	Offset uint64
-	// File and Line are where debug information says it is defined, or "" and 0.
-	File string
-	Line int
+	symbolize.Variable
+	// Module is the path of the file, and Address that of the word in it, as nm shows it.
+	Module  string
+	Address uint64
 }
 
 // String returns the name, or else the place, like "libfoo.so+0x4010".
@@ -45,7 +41,7 @@ func (v Variable) String() string {
 	if v.Name != "" {
 		return v.Name
 	}
-	return fmt.Sprintf("%s+%#x", symbolize.FileName(v.Module), v.Offset)
+	return fmt.Sprintf("%s+%#x", symbolize.FileName(v.Module), v.Address)
 }
 
 // Variables names words of global variables. The result has the order of the words. Words of a module whose
@@ -54,13 +50,10 @@ func (p Process) Variables(ctx context.Context, words []Held) ([]Variable, error
 	list := make([]Variable, len(words))
 	of := map[*target.Module][]int{} // indices
 	for i, w := range words {
-		list[i] = Variable{Module: w.Root.Module, Offset: w.Address}
-		for _, m := range p.Modules {
-			if m.Path == w.Root.Module && m.Base <= w.Address && list[i].Offset > w.Address-m.Base {
-				list[i].Offset = w.Address - m.Base
-			}
-		}
-		if m := p.module(w.Root.Module, w.Address-list[i].Offset); m != nil {
+		m := p.module(w)
+		list[i] = Variable{Module: w.Root.Module, Address: w.Address}
+		if m != nil {
+			list[i].Address -= m.Base
 			of[m] = append(of[m], i)
 		}
 	}
@@ -72,13 +65,15 @@ func (p Process) Variables(ctx context.Context, words []Held) ([]Variable, error
 	return list, nil
 }
 
-func (p Process) module(path string, base uint64) *target.Module {
+// module returns the module in whose data a word is: of those with the path, the last one that starts before
+// it.
+func (p Process) module(w Held) (found *target.Module) {
 	for _, m := range p.Modules {
-		if m.Path == path && m.Base == base {
-			return m
+		if m.Path == w.Root.Module && m.Base <= w.Address && (found == nil || m.Base > found.Base) {
+			found = m
 		}
 	}
-	return nil
+	return found
 }
 
 // nameIn names the variables with some indices, which are in one module.
@@ -86,29 +81,27 @@ func (p Process) nameIn(ctx context.Context, m *target.Module, indices []int, li
 	if len(indices) == 0 {
 		return nil
 	}
-	offsets := make([]uint64, len(indices))
+	addresses := make([]uint64, len(indices))
 	for i, index := range indices {
-		offsets[i] = list[index].Offset
+		addresses[i] = list[index].Address
 	}
-	locations := p.locate(ctx, m, offsets)
-	for i := range locations {
-		if frames := locations[i].Frames; len(frames) > 0 {
-			v := &list[indices[i]]
-			v.Name, v.File, v.Line = frames[0].Function, frames[0].File, frames[0].Line
-		}
+	// An error means that there are fewer names.
+	variables, _ := symbolize.Variables(ctx, p.path(m), addresses, p.options())
+	for i, v := range variables {
+		list[indices[i]].Variable = v
 	}
 	return ctx.Err()
 }
 
-// locate names addresses of a module. It returns nil if its file cannot be read.
-func (p Process) locate(ctx context.Context, m *target.Module, offsets []uint64) []symbolize.Location {
+// path returns where the file of a module is seen from here.
+func (p Process) path(m *target.Module) string { return p.root() + m.Path }
+
+func (p Process) root() string { return fmt.Sprintf("/proc/%d/root", p.PID) }
+
+func (p Process) options() symbolize.Options {
 	o := p.Options
-	o.Sysroot = fmt.Sprintf("/proc/%d/root", p.PID)
-	locations, err := symbolize.ELF(ctx, m.Path, offsets, o)
-	if err != nil {
-		return nil
-	}
-	return locations
+	o.Sysroot = p.root()
+	return o
 }
 
 // Function returns the function of the program in which a thread is: the innermost one outside of the C library
@@ -118,7 +111,9 @@ func (p Process) Function(ctx context.Context, frames []unwind.Frame) string {
 		if f.Module == nil || f.Module == p.Libc {
 			continue
 		}
-		for _, l := range p.locate(ctx, f.Module, []uint64{f.Call - f.Module.Base}) {
+		// An error means that there may be no name.
+		locations, _ := symbolize.ELF(ctx, p.path(f.Module), []uint64{f.Call - f.Module.Base}, p.options())
+		for _, l := range locations {
 			if len(l.Frames) > 0 {
 				return l.Frames[0].Function
 			}

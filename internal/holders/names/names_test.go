@@ -88,6 +88,13 @@ func TestNames(t *testing.T) {
 				} else {
 					assert.Equal(t, want[i], v.String())
 				}
+				if name == "debug" {
+					assert.Equal(t, "named.cc", filepath.Base(v.File))
+					assert.Equal(t, map[string]int{"plain": 7, "only_here": 8, "shop::cache": 13}[want[i]], v.Line)
+					assert.Equal(t, map[string]string{"shop::cache": "shop::Cache"}[want[i]] == "", v.Type == "char *")
+				} else {
+					assert.Empty(t, v.Type)
+				}
 			}
 		})
 	}

@@ -11,17 +11,19 @@ import (
 // Data is the debug information of one file. It is not safe for concurrent use. [Data.Lookup] uses
 // several goroutines itself.
 type Data struct {
-	sec     Sections
-	alt     *Data // dwz's supplementary file, or nil
-	split   func(dwoName, compDir string, id uint64) *Data
-	repeat  bool // see Options.RepeatDir
-	units   []*unit
-	abbrevs map[abbrevKey]*encoding.Table
-	names   nameMemo
-	workers int
-	guard   func(func() error) error
-	index   unitIndex
-	budget  budget
+	sec    Sections
+	alt    *Data // dwz's supplementary file, or nil
+	split  func(dwoName, compDir string, id uint64) *Data
+	repeat bool // see Options.RepeatDir
+	// variables is Options.Variables.
+	variables bool
+	units     []*unit
+	abbrevs   map[abbrevKey]*encoding.Table
+	names     nameMemo
+	workers   int
+	guard     func(func() error) error
+	index     unitIndex
+	budget    budget
 	// unranged are the units whose root entries do not list the addresses that they hold.
 	unranged []*unit
 	// Faults are the errors of the units that could not be used.
@@ -38,6 +40,8 @@ type Options struct {
 	// the latter repeats it (DWARF 5 section 6.2.4). llvm-symbolizer and addr2line print such
 	// paths: ./stdlib/./stdlib/abort.c.
 	RepeatDir bool
+	// Variables prepares for [Data.Variables]. Lookups of functions take longer then.
+	Variables bool
 	// Workers is the number of units that are searched concurrently; 0 means 1.
 	Workers int
 	// Guard, if not nil, calls the function of each additional goroutine that reads the sections.
@@ -49,7 +53,7 @@ type Options struct {
 func New(sec Sections, o Options) *Data {
 	d := &Data{
 		sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard,
-		abbrevs: map[abbrevKey]*encoding.Table{},
+		abbrevs: map[abbrevKey]*encoding.Table{}, variables: o.Variables,
 	}
 	d.renewBudget()
 	d.budget.abbrevs.Store(int64(budgetFloor + budgetTimes*len(sec.Abbrev)))

@@ -55,6 +55,63 @@ func FuzzDWARFInfo(f *testing.F) {
 	})
 }
 
+// variables returns a unit with a variable at 0x1000, which is a const pointer to itself.
+func variables() (info, abbrev []byte) {
+	abbrev = dwarftest.Bytes{}.
+		Abbreviation(1, encoding.TagCompileUnit, true).
+		Abbreviation(2, encoding.TagVariable, false, dwarftest.Attr(encoding.AttrType, encoding.FormRef4),
+			dwarftest.Attr(encoding.AttrDeclLine, encoding.FormData1), dwarftest.Attr(encoding.AttrLocation, encoding.FormExprloc)).
+		Abbreviation(3, encoding.TagConst, false, dwarftest.Attr(encoding.AttrType, encoding.FormRef4)).
+		Abbreviation(4, encoding.TagPointer, false, dwarftest.Attr(encoding.AttrType, encoding.FormRef4)).
+		Abbreviation(5, encoding.TagBase, false, dwarftest.Attr(encoding.AttrName, encoding.FormString)).
+		Abbreviation(6, encoding.TagVariable, false, dwarftest.Attr(encoding.AttrSpecification, encoding.FormRef4),
+			dwarftest.Attr(encoding.AttrLocation, encoding.FormBlock1)).
+		Uleb(0)
+	b := dwarftest.Bytes{}.Uleb(1)
+	constant := b.At()
+	b = b.Uleb(3).U32(constant + 5)
+	b = b.Uleb(4).U32(constant + 10)
+	b = b.Uleb(5).Str("int")
+	loop := b.At()
+	b = b.Uleb(4).U32(loop)
+	declaration := b.At()
+	b = b.Uleb(2).U32(constant).U8(7).Uleb(9).U8(3).U64(0x1000)
+	b = b.Uleb(2).U32(loop).U8(8).Uleb(9).U8(3).U64(0x2000)
+	b = b.Uleb(2).U32(constant).U8(9).Uleb(10).U8(3).U64(0x3000).U8(0xe0) // thread-local
+	b = b.Uleb(6).U32(declaration).U8(9).U8(3).U64(0x4000)
+	return dwarftest.Unit4(b.End()), abbrev
+}
+
+func TestVariables(t *testing.T) {
+	info, abbrev := variables()
+	got := map[uint64]Variable{}
+	err := New(Sections{Info: info, Abbrev: abbrev}, Options{Variables: true}).Variables(
+		[]uint64{0x1000, 0x2000, 0x3000, 0x4000}, func(a uint64, v Variable) { got[a] = v })
+	require.NoError(t, err)
+	require.Equal(t, map[uint64]Variable{
+		0x1000: {Type: "const int *", Line: 7}, 0x2000: {Line: 8}, 0x4000: {Type: "const int *", Line: 7},
+	}, got)
+}
+
+// FuzzVariables: an error is a FormatError, and no line is negative.
+func FuzzVariables(f *testing.F) {
+	info, abbrev := variables()
+	f.Add(info, abbrev)
+	f.Add(dwarftest.Unit4(dwarftest.Bytes{}.Unit(100, 200).End()), dwarftest.Abbrevs())
+	line := lineProgram4(4, sequence(0x1000, 0x10))
+	f.Fuzz(func(t *testing.T, info, abbrev []byte) {
+		d := New(Sections{Info: info, Abbrev: abbrev, Line: line, Addr: dwarftest.Bytes{}.U64(0x1000, 0x2000)},
+			Options{Variables: true})
+		err := d.Variables([]uint64{0, 0x1000, 0x2000, 0x4000}, func(_ uint64, v Variable) {
+			require.GreaterOrEqual(t, v.Line, 0)
+		})
+		if err != nil {
+			var fault *FormatError
+			require.True(t, errors.As(err, &fault), "%T", err)
+		}
+	})
+}
+
 func FuzzLine(f *testing.F) {
 	f.Add(lineProgram4(2, sequence(0x1000, 0x10)), true)
 	f.Add(lineProgram4(4, randomProgram(rand.New(rand.NewPCG(1, 1)))), true)

@@ -141,7 +141,11 @@ func (d *Data) abbrevsAt(off uint64, shape encoding.Shape) (*encoding.Table, err
 	if d.budget.abbrevs.Load() < 0 {
 		return nil, formatError(".debug_abbrev", off, "too many overlapping tables")
 	}
-	t, err := encoding.ParseTable(d.sec.Abbrev, off, shape)
+	parse := encoding.ParseTable
+	if d.variables {
+		parse = encoding.ParseVariableTable
+	}
+	t, err := parse(d.sec.Abbrev, off, shape)
 	if err != nil {
 		return nil, err
 	}

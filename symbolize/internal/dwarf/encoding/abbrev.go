@@ -32,8 +32,21 @@ func (t *Table) Get(code uint64) *Abbrev {
 	return t.sparse[code]
 }
 
-// ParseTable compiles the table at an offset of .debug_abbrev for units of one shape.
+// ParseTable compiles the table at an offset of .debug_abbrev for units of one shape, to look up functions.
 func ParseTable(section []byte, off uint64, shape Shape) (*Table, error) {
+	return parseTable(section, off, shape, wantedAttr)
+}
+
+// ParseVariableTable does the same to look up variables and their types.
+func ParseVariableTable(section []byte, off uint64, shape Shape) (*Table, error) {
+	return parseTable(section, off, shape, wantedForVariables)
+}
+
+// wanted returns the attribute under which [Entry] keeps an attribute of entries with a tag, or 0 if it is
+// skipped.
+type wanted func(t Tag, a Attr) Attr
+
+func parseTable(section []byte, off uint64, shape Shape, want wanted) (*Table, error) {
 	c := At(section, off)
 	t := &Table{}
 	for {
@@ -45,7 +58,7 @@ func ParseTable(section []byte, off uint64, shape Shape) (*Table, error) {
 			t.Size = c.Off - off
 			return t, nil
 		}
-		a, ok := parseAbbrev(&c, shape)
+		a, ok := parseAbbrev(&c, shape, want)
 		if !ok {
 			return nil, &FormatError{".debug_abbrev", c.Off, "a malformed abbreviation"}
 		}
@@ -67,7 +80,7 @@ func (t *Table) put(code uint64, a Abbrev) {
 // maxAttrs limits the attributes of an abbreviation.
 const maxAttrs = 1000
 
-func parseAbbrev(c *Cursor, shape Shape) (Abbrev, bool) {
+func parseAbbrev(c *Cursor, shape Shape, wanted wanted) (Abbrev, bool) {
 	a := Abbrev{Tag: Tag(c.Uleb()), Children: c.U8() != 0}
 	var fixed uint32
 	for n := 0; n < maxAttrs; n++ {
@@ -86,7 +99,7 @@ func parseAbbrev(c *Cursor, shape Shape) (Abbrev, bool) {
 			return a, true
 		}
 		size, isFixed := shape.fixedSize(f)
-		switch want := wantedAttr(a.Tag, name); {
+		switch want := wanted(a.Tag, name); {
 		case want != 0:
 			a.ops = append(a.ops, op{fixed, f, want, implicit})
 			fixed = 0
@@ -117,6 +130,20 @@ func wantedAttr(t Tag, a Attr) Attr {
 		return a
 	}
 	return 0
+}
+
+// wantedForVariables adds what variables and types have to what wantedAttr wants. GNU extensions have the name
+// of the standard attribute that replaced them.
+func wantedForVariables(t Tag, a Attr) Attr {
+	switch t {
+	case TagVariable, TagArray, TagPointer, TagReference, TagRvalueReference, TagSubroutine, TagTypedef, TagBase,
+		TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum:
+		switch a {
+		case AttrName, AttrType, AttrLocation, AttrDeclFile, AttrDeclLine, AttrSpecification, AttrAbstractOrigin:
+			return a
+		}
+	}
+	return wantedAttr(t, a)
 }
 
 func wantedOfFunction(a Attr) Attr {

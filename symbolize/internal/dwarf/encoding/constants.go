@@ -21,12 +21,29 @@ const (
 	TagModule       Tag = 0x1e
 )
 
+// The tags of variables and their types (DWARF 5, section 7.5.3).
+const (
+	TagArray           Tag = 0x01
+	TagPointer         Tag = 0x0f
+	TagReference       Tag = 0x10
+	TagSubroutine      Tag = 0x15
+	TagTypedef         Tag = 0x16
+	TagBase            Tag = 0x24
+	TagConst           Tag = 0x26
+	TagVariable        Tag = 0x34
+	TagVolatile        Tag = 0x35
+	TagRestrict        Tag = 0x37
+	TagRvalueReference Tag = 0x42
+	TagAtomic          Tag = 0x47
+)
+
 // Attr is the name of an attribute, DW_AT_* (DWARF 5 section 7.5.4, table 7.5, and GNU extensions).
 type Attr uint16
 
 // The attributes that lookups need (DWARF 5, section 7.5.4).
 const (
 	AttrSibling        Attr = 0x01
+	AttrLocation       Attr = 0x02
 	AttrName           Attr = 0x03
 	AttrStmtList       Attr = 0x10
 	AttrLowPC          Attr = 0x11
@@ -34,8 +51,10 @@ const (
 	AttrLanguage       Attr = 0x13
 	AttrCompDir        Attr = 0x1b
 	AttrAbstractOrigin Attr = 0x31
+	AttrDeclFile       Attr = 0x3a
 	AttrDeclLine       Attr = 0x3b
 	AttrSpecification  Attr = 0x47
+	AttrType           Attr = 0x49
 	AttrRanges         Attr = 0x55
 	AttrCallColumn     Attr = 0x57
 	AttrCallFile       Attr = 0x58

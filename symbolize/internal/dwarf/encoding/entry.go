@@ -8,6 +8,7 @@ type Entry struct {
 	DeclLine, CallFile, CallLine, CallColumn                    Value
 	StmtList, Language, CompDir, DwoName, DwoID                 Value
 	StrOffsetsBase, AddrBase, RnglistsBase, RangesBase          Value
+	Location, Type, DeclFile                                    Value
 }
 
 // Read reads the values that follow an abbreviation code. It replaces all of e.
@@ -99,5 +100,19 @@ func (e *Entry) setUnit(a Attr, v Value) {
 		e.RnglistsBase = v
 	case AttrGNURangesBase:
 		e.RangesBase = v
+	default:
+		e.setVariable(a, v)
+	}
+}
+
+// setVariable sets the attributes that only variables and types have.
+func (e *Entry) setVariable(a Attr, v Value) {
+	switch a {
+	case AttrLocation:
+		e.Location = v
+	case AttrType:
+		e.Type = v
+	case AttrDeclFile:
+		e.DeclFile = v
 	}
 }

@@ -18,7 +18,7 @@ func (s Shape) OffsetSize() uint32 {
 // Value is the value of an attribute, not interpreted.
 type Value struct {
 	Form Form   // 0 if the entry has no such attribute
-	U    uint64 // a number, an offset or an index; for FormString the offset of its text
+	U    uint64 // a number, an offset or an index; for FormString the offset of its text; for blocks that of their size
 }
 
 // maxIndirect limits DW_FORM_indirect values that name DW_FORM_indirect again.
@@ -36,10 +36,9 @@ func (s Shape) Read(c *Cursor, f Form, implicit int64) Value {
 	if n, ok := s.fixedSize(f); ok {
 		return Value{f, s.readFixed(c, f, n, implicit)}
 	}
-	v := Value{Form: f}
+	v := Value{Form: f, U: c.Off}
 	switch f {
 	case FormString:
-		v.U = c.Off
 		c.SkipString()
 	case FormUdata, FormRefUdata, FormStrx, FormAddrx, FormLoclistx, FormRnglistx, FormGNUAddrIndex, FormGNUStrIndex:
 		v.U = c.Uleb()

@@ -1,0 +1,207 @@
+package dwarf
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+)
+
+// Variable is a variable with a fixed address.
+type Variable struct {
+	// Type is written as in C, such as "char *[]", or "" if it is unknown.
+	Type string
+	// File and Line are where it is defined.
+	File string
+	Line int
+}
+
+// Variables calls found for each of the sorted, unique addresses at which a variable starts. If several do, the
+// first one counts. Options.Variables must be set. Split units are not searched.
+//
+// The error is the first one that may have caused a missing answer.
+func (d *Data) Variables(addrs []uint64, found func(addr uint64, v Variable)) error {
+	d.renewBudget()
+	var mu sync.Mutex
+	units := slices.DeleteFunc(slices.Clone(d.units), func(u *unit) bool { return !u.isCode() })
+	err := d.each(units, func(u *unit) error {
+		return u.variables(addrs, func(addr uint64, v Variable) {
+			mu.Lock()
+			defer mu.Unlock()
+			found(addr, v)
+		})
+	})
+	if err == nil && len(d.Faults) > 0 {
+		err = d.Faults[0]
+	}
+	return err
+}
+
+// variables reads all entries of the unit. Static variables of functions are within these.
+func (u *unit) variables(addrs []uint64, found func(uint64, Variable)) error {
+	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	for c.Off < u.end {
+		start := c.Off
+		code := c.Uleb()
+		if code == 0 && !c.Failed {
+			continue
+		}
+		a := u.abbrevs.Get(code)
+		if a == nil || c.Failed {
+			return formatError(".debug_info", start, "an entry without an abbreviation")
+		}
+		if a.Tag != encoding.TagVariable {
+			a.Skip(&c, u.Shape)
+		} else if addr, v, ok := u.variable(&c, a, addrs); ok {
+			found(addr, v)
+		}
+		if c.Failed {
+			return formatError(".debug_info", start, "an entry runs past the end of its unit")
+		}
+	}
+	return nil
+}
+
+// variable reads a variable. ok is false unless it starts at one of the addresses.
+func (u *unit) variable(c *encoding.Cursor, a *encoding.Abbrev, addrs []uint64) (addr uint64, v Variable, ok bool) {
+	var e encoding.Entry
+	a.Read(c, u.Shape, &e)
+	if c.Failed {
+		return 0, v, false
+	}
+	if addr, ok = u.fixedAddress(e.Location); !ok {
+		return 0, v, false
+	}
+	if _, ok = slices.BinarySearch(addrs, addr); !ok {
+		return 0, v, false
+	}
+	d := u.describe(e)
+	v.Type = d.typeHome.typeName(d.Type, 0)
+	if u.hasLine && d.DeclFile.Form != 0 {
+		if lines, err := u.lineTable(); err == nil {
+			v.File = lines.fileName(d.DeclFile.U)
+		}
+	}
+	v.Line = clampInt(d.DeclLine.U)
+	return addr, v, true
+}
+
+// description has the attributes of a variable, and the unit whose entry has the type.
+type description struct {
+	encoding.Entry
+	typeHome *unit
+}
+
+// describe adds the attributes of the declaration that an entry defines, and of which it may have none.
+func (u *unit) describe(e encoding.Entry) description {
+	d := description{e, u}
+	home := u
+	for range maxRefs {
+		ref := e.Spec
+		if ref.Form == 0 {
+			ref = e.Origin
+		}
+		next, target, ok := home.follow(ref)
+		if !ok {
+			break
+		}
+		home, e = target, next
+		if d.Type.Form == 0 {
+			d.Type, d.typeHome = e.Type, home
+		}
+		if home == u && d.DeclFile.Form == 0 {
+			d.DeclFile = e.DeclFile
+		}
+		if d.DeclLine.Form == 0 {
+			d.DeclLine = e.DeclLine
+		}
+	}
+	return d
+}
+
+// follow returns the entry that a reference within the file leads to.
+func (u *unit) follow(ref encoding.Value) (encoding.Entry, *unit, bool) {
+	off, ok := u.localRef(ref)
+	if !ok {
+		return encoding.Entry{}, nil, false
+	}
+	target := u.data.unitAt(off)
+	if target == nil {
+		return encoding.Entry{}, nil, false
+	}
+	e, ok := target.entryAt(off)
+	return e, target, ok
+}
+
+// Operations of location expressions (DWARF 5 section 7.7.1).
+const (
+	opAddr         = 0x03
+	opAddrx        = 0xa1
+	opGNUAddrIndex = 0xfb
+)
+
+// fixedAddress returns the address that a location expression of a single operation has. Thread-local
+// variables have other operations behind it.
+func (u *unit) fixedAddress(v encoding.Value) (addr uint64, ok bool) {
+	c := encoding.At(u.data.sec.Info[:u.end], v.U)
+	var size uint64
+	switch v.Form {
+	case encoding.FormExprloc, encoding.FormBlock:
+		size = c.Uleb()
+	case encoding.FormBlock1:
+		size = uint64(c.U8())
+	default:
+		return 0, false
+	}
+	start := c.Off
+	switch c.U8() {
+	case opAddr:
+		addr, ok = c.Uint(u.AddrSize), true
+	case opAddrx, opGNUAddrIndex:
+		addr, ok = u.indexedAddr(c.Uleb())
+	}
+	return addr, ok && !c.Failed && c.Off-start == size
+}
+
+// typeName returns a type as it is written in C, without volatile and the like. depth limits the number of
+// references.
+func (u *unit) typeName(ref encoding.Value, depth int) string {
+	if ref.Form == 0 {
+		return "void"
+	}
+	e, target, ok := u.follow(ref)
+	if !ok || depth == maxRefs {
+		return ""
+	}
+	suffix, prefix := "", ""
+	switch e.Abbrev.Tag {
+	case encoding.TagPointer:
+		suffix = "*"
+	case encoding.TagReference:
+		suffix = "&"
+	case encoding.TagRvalueReference:
+		suffix = "&&"
+	case encoding.TagArray:
+		suffix = "[]"
+	case encoding.TagSubroutine:
+		suffix = "()"
+	case encoding.TagConst:
+		prefix = "const "
+	case encoding.TagVolatile, encoding.TagRestrict, encoding.TagAtomic:
+	default:
+		off, _ := u.localRef(ref)
+		return qualified(target, off, target.nameText(e.Name), maxRefs)
+	}
+	inner := target.typeName(e.Type, depth+1)
+	if inner == "" {
+		return ""
+	}
+	if suffix != "" && !strings.ContainsAny(inner[len(inner)-1:], "*&]") {
+		suffix = " " + suffix
+	}
+	if strings.HasPrefix(inner, prefix) { // gcc says it of an array and of its elements
+		prefix = ""
+	}
+	return prefix + inner + suffix
+}
