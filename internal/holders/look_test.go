@@ -27,40 +27,40 @@ type truth struct {
 	address uint64
 }
 
-// debug and optimized build testdata/shop.cc once. TestMain removes their directories.
+// programs is the directory of the programs, which are built once. TestMain sets it.
+var programs string
+
 var (
-	debug     = sync.OnceValues(func() (string, error) { return build("-O0", "-g") })
-	optimized = sync.OnceValues(func() (string, error) { return build("-O2") })
+	debug     = sync.OnceValues(func() (string, error) { return build("debug", "-O0", "-g") })
+	optimized = sync.OnceValues(func() (string, error) { return build("optimized", "-O2") })
 )
 
-func build(flags ...string) (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "holders"); err != nil {
-		return "", err
-	}
-	args := append([]string{"-Wall", "-pthread", "-o", filepath.Join(dir, "shop"), "testdata/shop.cc"}, flags...)
+// build builds testdata/shop.cc.
+func build(name string, flags ...string) (program string, err error) {
+	program = filepath.Join(programs, name)
+	args := append([]string{"-Wall", "-pthread", "-o", program, "testdata/shop.cc"}, flags...)
 	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("%w: %s", err, out)
+		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return dir, nil
+	return program, nil
 }
 
 func TestMain(m *testing.M) {
-	status := m.Run()
-	for _, dir := range []func() (string, error){debug, optimized} {
-		if dir, err := dir(); err == nil {
-			_ = os.RemoveAll(dir)
-		}
+	var err error
+	if programs, err = os.MkdirTemp("", "holders"); err != nil {
+		panic(err)
 	}
+	status := m.Run()
+	_ = os.RemoveAll(programs)
 	os.Exit(status)
 }
 
 // start runs testdata/shop.cc until it is ready, and returns what it wrote.
-func start(t *testing.T, build func() (dir string, err error)) (pid int, list []truth) {
+func start(t *testing.T, build func() (program string, err error)) (pid int, list []truth) {
 	t.Helper()
 	testutil.Need(t, "g++")
-	dir, err := build()
+	program, err := build()
 	require.NoError(t, err)
-	program := filepath.Join(dir, "shop")
 	cmd := exec.Command(program)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -113,7 +113,7 @@ func TestHolders(t *testing.T) {
 				case Global:
 					assert.Equal(t, Global, h.Kind, want.name)
 					assert.Equal(t, want.name, h.Name)
-					assert.Equal(t, "shop", filepath.Base(h.Variable.Module))
+					assert.Equal(t, name, filepath.Base(h.Variable.Module))
 					if name == "debug" {
 						assert.Equal(t, "shop.cc", filepath.Base(h.Variable.File))
 						assert.Contains(t, types[want.name], h.Variable.Type)

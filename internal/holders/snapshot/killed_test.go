@@ -23,10 +23,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("SNAPSHOT_PID") != "" {
 		takeAndDie()
 	}
-	status := m.Run()
-	if dir, err := compile(); err == nil {
-		_ = os.RemoveAll(dir)
+	var err error
+	if programs, err = os.MkdirTemp("", "snapshot"); err != nil {
+		panic(err)
 	}
+	status := m.Run()
+	_ = os.RemoveAll(programs)
 	os.Exit(status)
 }
 

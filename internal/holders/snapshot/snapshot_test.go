@@ -35,25 +35,25 @@ type host struct {
 	text   string // what it wrote before it was ready
 }
 
-// compile builds the program once. TestMain removes its directory.
-var compile = sync.OnceValues(func() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "snapshot"); err != nil {
-		return "", err
-	}
-	out, err := exec.Command("gcc", "-O1", "-g", "-Wall", "-pthread", "-rdynamic", "-o", filepath.Join(dir, "host"),
+// programs is the directory of the program, which is built once. TestMain sets it.
+var programs string
+
+var compile = sync.OnceValues(func() (program string, err error) {
+	program = filepath.Join(programs, "host")
+	out, err := exec.Command("gcc", "-O1", "-g", "-Wall", "-pthread", "-rdynamic", "-o", program,
 		"testdata/host.c").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}
-	return dir, err
+	return program, err
 })
 
 func start(t *testing.T, args ...string) *host {
 	t.Helper()
 	testutil.Need(t, "gcc")
-	dir, err := compile()
+	program, err := compile()
 	require.NoError(t, err)
-	h := &host{Cmd: exec.Command(filepath.Join(dir, "host"), args...)}
+	h := &host{Cmd: exec.Command(program, args...)}
 	h.Cmd.Stderr = &h.stderr
 	h.Cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	out, err := h.StdoutPipe()
