@@ -16,9 +16,12 @@ const (
 	None Phase = 0
 	// Doubtful is the last phase in which blocks are reached.
 	Doubtful Phase = 252
-	// Lost is the phase of lost blocks to which nothing points, UnderLost that of those to which another lost
-	// block leads, and Cycle that of lost blocks that hold each other.
-	Lost, UnderLost, Cycle Phase = 253, 254, 255
+	// Lost is that of lost blocks to which nothing points.
+	Lost Phase = 253
+	// UnderLost is that of lost blocks to which another lost block leads.
+	UnderLost Phase = 254
+	// Cycle is that of lost blocks that hold each other, and of those to which they lead.
+	Cycle Phase = 255
 )
 
 // Root is memory whose words hold blocks, or words without an address.

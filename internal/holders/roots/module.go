@@ -28,7 +28,10 @@ const (
 // readSegments reads the program headers of the module whose first page is mapped at m.
 func readSegments(memory blocks.Memory, m target.Mapping) (s segments, ok bool) {
 	var header [elfHeader]byte
-	if memory.Read(m.Start, header[:]) != nil || string(header[:4]) != elf.ELFMAG || elf.Class(header[4]) != elf.ELFCLASS64 {
+	if memory.Read(m.Start, header[:]) != nil {
+		return s, false
+	}
+	if string(header[:4]) != elf.ELFMAG || elf.Class(header[4]) != elf.ELFCLASS64 {
 		return s, false
 	}
 	n := binary.LittleEndian.Uint16(header[56:])

@@ -166,7 +166,8 @@ func (b *builder) addRest() {
 
 // isDevice reports whether reading the memory of a file may have an effect.
 func isDevice(path string) bool {
-	return strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/zero") && !strings.HasPrefix(path, "/dev/shm/")
+	memory := strings.HasPrefix(path, "/dev/zero") || strings.HasPrefix(path, "/dev/shm/")
+	return strings.HasPrefix(path, "/dev/") && !memory
 }
 
 // Graph returns the roots as package graph wants them.
