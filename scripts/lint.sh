@@ -9,7 +9,7 @@ if [ -n "$unformatted" ]; then
 	echo "not gofmt-clean: $unformatted" >&2
 	exit 1
 fi
-go vet ./...
+for module in . scripts; do go vet -C "$module" ./...; done
 # The linter is built once per version and Go release, and kept in the user's cache.
 version=${linter##*@}
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/heaplapse-dev/golangci-lint-$version-$(go env GOVERSION)
@@ -17,7 +17,7 @@ if [ ! -x "$dir/golangci-lint" ]; then
 	echo "lint.sh: building golangci-lint $version (once)" >&2
 	GOBIN=$dir GOFLAGS= go install "$linter"
 fi
-"$dir/golangci-lint" run --allow-parallel-runners ./...
+for module in . scripts; do (cd "$module" && "$dir/golangci-lint" run --allow-parallel-runners ./...); done
 scripts/lint-config.sh
 scripts/lint-c.sh
 scripts/lint-page.sh

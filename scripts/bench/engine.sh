@@ -12,7 +12,7 @@ programs=("${@:3}")
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 cp "engine/heaplapse-$(uname -m).so" "$work/engine.so"
-go build -o "$work/receive" ./scripts/bench/receive
+go build -C scripts -o "$work/receive" ./bench/receive
 gcc -O2 -pthread -o "$work/malloc" scripts/bench/malloc.c
 g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // draws returns the number of functions over which the mean of a behaviour is computed.

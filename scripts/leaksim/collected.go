@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/program"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/program"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // collector is what the garbage collector of a runtime does to its profiles.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // eventful returns small processes of a mode to which something happens.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/program"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/program"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // Mode is a way in which a process is recorded.

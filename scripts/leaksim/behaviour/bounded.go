@@ -3,8 +3,8 @@ package behaviour
 import (
 	"math"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // The behaviours in this file and in cycles.go do not leak: their bytes in use are bounded.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/program"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/program"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 const (

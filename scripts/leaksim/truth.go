@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
 )
 
 // Verdict is the ground truth about a function.

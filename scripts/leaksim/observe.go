@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // shot is a snapshot.

@@ -3,8 +3,8 @@ package behaviour
 import (
 	"math"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // rampOf returns a load that rises by a random factor, usually at the time when the load of the

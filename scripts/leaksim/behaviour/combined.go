@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // Many functions also allocate short-lived objects, whose cumulative counts are larger than those

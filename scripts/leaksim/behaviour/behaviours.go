@@ -5,7 +5,7 @@ package behaviour
 import (
 	"math/rand/v2"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // Behaviour is a way in which a function uses memory.

@@ -3,8 +3,8 @@ package leaksim
 import (
 	"math/rand/v2"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // dust is one of thousands of stacks with few bytes in use. They make files so large that

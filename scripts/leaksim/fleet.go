@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // Fleet is a program that runs on several hosts. All of them have the same functions with the same

@@ -17,8 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 	blame "github.com/heaplapse/heaplapse/symbolize/class"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
-	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/memory"
 )
 
 // only returns a process with a few functions of one behaviour.

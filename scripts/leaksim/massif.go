@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
-	"github.com/heaplapse/heaplapse/internal/leaksim/program"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/program"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // tracedModes returns the modes of the population Traced.
