@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
 	"github.com/heaplapse/heaplapse/internal/fleet/sql"
+	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
 )
 
 // Question is one of the questions.
