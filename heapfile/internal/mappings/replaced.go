@@ -1,4 +1,4 @@
-package series
+package mappings
 
 import (
 	"iter"
@@ -9,13 +9,13 @@ import (
 	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
-// withoutReplaced returns the known mappings without those that share an address with an added
+// WithoutReplaced returns the known mappings without those that share an address with an added
 // mapping of another file. Only mappings of files count: anonymous memory does not change what an
 // address means.
 //
 // One sweep over the address space finds each replaced mapping once, so that the cost is
 // O(n log n) for n mappings, even if all of them overlap.
-func withoutReplaced(known, added []heapfile.Mapping) []heapfile.Mapping {
+func WithoutReplaced(known, added []heapfile.Mapping) []heapfile.Mapping {
 	if !slices.ContainsFunc(added, isFile) {
 		return known
 	}

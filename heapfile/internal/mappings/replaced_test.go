@@ -1,4 +1,4 @@
-package series
+package mappings
 
 import (
 	"fmt"
@@ -40,25 +40,7 @@ func TestWithoutReplacedAgainstBruteForce(t *testing.T) {
 		want := slices.DeleteFunc(slices.Clone(known), func(k heapfile.Mapping) bool {
 			return slices.ContainsFunc(added, func(m heapfile.Mapping) bool { return replaces(k, m) })
 		})
-		require.ElementsMatch(t, want, withoutReplaced(known, added), "%v %v", known, added)
-	}
-}
-
-// TestManyOverlappingMappings: a library that replaces another starts a new space, however many
-// mappings are above the other: just-in-time compilers grow anonymous ranges step by step.
-func TestManyOverlappingMappings(t *testing.T) {
-	known := []heapfile.Mapping{{Start: 0x1000, Limit: 0x100000, Path: "/lib/old.so"}}
-	for i := range heapfile.Addr(300) {
-		known = append(known, heapfile.Mapping{Start: 0x2000 + i, Limit: 0x90000})
-	}
-	var sp spaces
-	mappings := func(more ...heapfile.Mapping) []heapfile.Mapping {
-		return append([]heapfile.Mapping{{Start: 0x500, Limit: 0x600, Path: "/bin/program"}}, more...)
-	}
-	require.Equal(t, Space(0), sp.next(&Head{}, mappings(known...)))
-	require.Equal(t, Space(1), sp.next(&Head{}, mappings(heapfile.Mapping{Start: 0x80000, Limit: 0x80100, Path: "/lib/new.so"})))
-	for _, m := range sp.list[1].Mappings {
-		require.NotEqual(t, "/lib/old.so", m.Path)
+		require.ElementsMatch(t, want, WithoutReplaced(known, added), "%v %v", known, added)
 	}
 }
 
@@ -75,9 +57,9 @@ func TestOverlappingMappingsAreFast(t *testing.T) {
 	same := list(func(int) string { return "/a" })
 	different := list(func(i int) string { return fmt.Sprintf("/%d", i) })
 	begin := time.Now()
-	require.Len(t, withoutReplaced(same, same), n)
-	require.Empty(t, withoutReplaced(different, same))
-	require.Empty(t, withoutReplaced(same, different))
-	require.Empty(t, withoutReplaced(different, different))
+	require.Len(t, WithoutReplaced(same, same), n)
+	require.Empty(t, WithoutReplaced(different, same))
+	require.Empty(t, WithoutReplaced(same, different))
+	require.Empty(t, WithoutReplaced(different, different))
 	require.Less(t, time.Since(begin), time.Minute, "40 billion pairs take longer")
 }
