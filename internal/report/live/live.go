@@ -1,4 +1,6 @@
-package growth
+// Package live shows the report on a series that is still being written: on the screen of a terminal, or in
+// one line for logs.
+package live
 
 import (
 	"fmt"
@@ -8,14 +10,15 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Live is the report on a series that is still being written.
-type Live struct {
-	*Report
+// Report is the report on a series that is still being written.
+type Report struct {
+	*growth.Report
 	// Path is the directory or prefix that is watched.
 	Path string
 	// Took is the time to read and judge the series.
@@ -49,7 +52,7 @@ const margin = 1.25
 
 // KeepFirst keeps the first site of the screen before in its place, so that the screen does not change
 // between sites that grow alike. previous may be nil.
-func (l *Live) KeepFirst(previous *Live) {
+func (l *Report) KeepFirst(previous *Report) {
 	list := l.Result.Sites
 	if previous == nil || len(previous.Result.Sites) == 0 || len(list) == 0 {
 		return
@@ -72,7 +75,7 @@ func sameFunction(a, b siteview.Blame) bool { return a.Function == b.Function &&
 
 // Line is the state in one line, for logs: the time of the last snapshot, the number of snapshots,
 // heap, RSS, verdict and the worst site.
-func (l *Live) Line() string {
+func (l *Report) Line() string {
 	heads := l.Series.Heads
 	last := len(heads) - 1
 	parts := []string{
@@ -80,29 +83,28 @@ func (l *Live) Line() string {
 			units.Count(len(heads), "snapshot"),
 			units.Bytes(heads[last].Heap().InuseBytes), l.residentText(last), l.verdictText()),
 	}
-	if worst, v := l.lead(); worst != nil {
+	if worst, v := l.Lead(); worst != nil {
 		parts = append(parts, v.Heading()+"  "+units.SignedBytes(worst.Gained))
 		if unit, factor := l.RateUnit(); worst.Slope != 0 {
 			parts = append(parts, units.SignedBytes(worst.Slope*factor)+" per "+unit)
 		}
 	}
-	if among := l.among(); among != "" {
+	if among := l.Among(); among != "" {
 		parts = append(parts, among)
 	}
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
 }
 
 // verdictText is the verdict, with the confidence of a leak.
-func (l *Live) verdictText() string {
-	text := string(l.Result.Verdict)
-	if worst, _ := l.lead(); l.Result.Verdict == verdict.SeriesLeak {
-		text += " " + shortPercent(worst.Confidence)
+func (l *Report) verdictText() string {
+	if worst, _ := l.Lead(); l.Result.Verdict == verdict.SeriesLeak {
+		return string(l.Result.Verdict) + " " + text.ShortPercent(worst.Confidence)
 	}
-	return text
+	return string(l.Result.Verdict)
 }
 
 // lastTime is the time of the last snapshot, or the modification time of its file.
-func (l *Live) lastTime() time.Time {
+func (l *Report) lastTime() time.Time {
 	last := len(l.Series.Heads) - 1
 	if l.Series.Clock.Source.IsTime() {
 		return l.Series.Clock.Times[last]
@@ -111,7 +113,7 @@ func (l *Live) lastTime() time.Time {
 }
 
 // residentText is the resident set at a snapshot, or "-".
-func (l *Live) residentText(k int) string {
+func (l *Report) residentText(k int) string {
 	rss, ok := l.Series.ResidentAt(k)
 	if !ok {
 		return "-"
@@ -121,21 +123,21 @@ func (l *Live) residentText(k int) string {
 
 // Screen is the state on a terminal of a size in characters. What there is no room for is left out
 // in this order: remarks on sites, notes, sites.
-func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
+func (l *Report) Screen(width, height int, now time.Time) []ScreenLine {
 	report := *l.Report
 	report.Width = width
 	lines := append(l.top(now), ScreenLine{})
-	for _, line := range folded(report.headline(), width, "") {
+	for _, line := range text.Folded(report.Headline(), width, "") {
 		lines = append(lines, ScreenLine{line, styleOf(l.Result.Verdict)})
 	}
-	if table := report.processesIn(max(height/4, 3)); table != nil {
+	if table := processesIn(&report, max(height/4, 3)); table != nil {
 		lines = append(lines, ScreenLine{})
 		for _, line := range table {
 			lines = append(lines, ScreenLine{Text: line})
 		}
 		lines = append(lines, ScreenLine{})
 	}
-	for _, line := range append(folded(report.Summary(), width, ""), folded(report.Limit(), width, "")...) {
+	for _, line := range append(text.Folded(report.Summary(), width, ""), text.Folded(report.Limit(), width, "")...) {
 		lines = append(lines, ScreenLine{Text: line})
 	}
 	lines = append(append(lines, l.curves(width)...), ScreenLine{})
@@ -155,9 +157,9 @@ func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
 
 // processesIn is the table of as many processes as fit a number of lines, but of at least one; nil if
 // there is only one.
-func (g *Report) processesIn(room int) (table []string) {
+func processesIn(g *growth.Report, room int) (table []string) {
 	for n := room; n > 0; n-- {
-		if table = g.processTable(n); len(table) <= room {
+		if table = g.ProcessTable(n); len(table) <= room {
 			break
 		}
 	}
@@ -165,24 +167,24 @@ func (g *Report) processesIn(room int) (table []string) {
 }
 
 // sitesIn are the table and the notes in a number of lines.
-func (l *Live) sitesIn(g *Report, room int) (lines []string) {
-	rows, notes := []tableRow{}, []string{}
+func (l *Report) sitesIn(g *growth.Report, room int) (lines []string) {
+	rows, notes := []growth.TableRow{}, []string{}
 	for _, n := range g.Notes() {
 		notes = append(notes, "note: "+n)
 	}
 	shown, used := 0, 0
-	if g.hasTable() {
-		lines, rows, used = append(lines, g.tableHead()), g.tableRows(), 1
+	if g.HasTable() {
+		lines, rows, used = append(lines, g.TableHead()), g.TableRows(), 1
 	}
-	for shown < len(rows) && used+len(rows[shown].lines) <= room {
-		used += len(rows[shown].lines)
+	for shown < len(rows) && used+len(rows[shown].Lines) <= room {
+		used += len(rows[shown].Lines)
 		shown++
 	}
 	more := ""
 	all := len(g.Result.Causes) + len(g.Result.Sites)
 	if n := all - shown; n > 0 {
 		for ; shown > 0 && used+1 > room; shown-- { // the line that counts the others
-			used -= len(rows[shown-1].lines)
+			used -= len(rows[shown-1].Lines)
 		}
 		more = fmt.Sprintf("… and %s: heaplapse growth %s", units.Count(all-shown, "more site"), text.Clean(l.Path))
 		used++
@@ -190,10 +192,10 @@ func (l *Live) sitesIn(g *Report, room int) (lines []string) {
 	notes = notes[:max(0, min(len(notes), room-used))]
 	spare := room - used - len(notes)
 	for _, r := range rows[:shown] {
-		lines = append(lines, r.lines...)
-		if spare >= len(r.remarks) {
-			lines = append(lines, r.remarks...)
-			spare -= len(r.remarks)
+		lines = append(lines, r.Lines...)
+		if spare >= len(r.Remarks) {
+			lines = append(lines, r.Remarks...)
+			spare -= len(r.Remarks)
 		}
 	}
 	if more != "" {
@@ -203,12 +205,12 @@ func (l *Live) sitesIn(g *Report, room int) (lines []string) {
 }
 
 // top is the process and the age of the last snapshot.
-func (l *Live) top(now time.Time) []ScreenLine {
+func (l *Report) top(now time.Time) []ScreenLine {
 	who := l.Path
 	if p := l.Series.Process; p.PID != 0 {
 		who += " · " + p.Title()
 	}
-	if n := len(l.judged()); n > 1 {
+	if n := len(l.ProcessRows()); n > 1 {
 		who += fmt.Sprintf(" · the worst of %d processes", n)
 	}
 	ago := ""
@@ -219,7 +221,7 @@ func (l *Live) top(now time.Time) []ScreenLine {
 }
 
 // curves draw the size of the heap and of the resident set over time.
-func (l *Live) curves(width int) []ScreenLine {
+func (l *Report) curves(width int) []ScreenLine {
 	heap := make([]int64, len(l.Series.Heads))
 	rss, known := make([]int64, len(heap)), make([]bool, len(heap))
 	all := make([]bool, len(heap))
@@ -232,7 +234,7 @@ func (l *Live) curves(width int) []ScreenLine {
 	lines := []ScreenLine{{Text: fmt.Sprintf("heap  %s  %s", text.Sparkline(heap, all, room), units.Bytes(heap[last]))}}
 	if l.Result.RSS != nil {
 		line := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room), l.residentText(last))
-		if share := heapShare(l.Result); text.Width(line+share) <= width { // the summary has it, too
+		if share := growth.HeapShare(l.Result); text.Width(line+share) <= width { // the summary has it, too
 			line += share
 		}
 		lines = append(lines, ScreenLine{Text: line})
@@ -241,7 +243,7 @@ func (l *Live) curves(width int) []ScreenLine {
 }
 
 // bottom is the last line: how to stop, and what the screen has no room for.
-func (l *Live) bottom() ScreenLine {
+func (l *Report) bottom() ScreenLine {
 	line := "^C stops"
 	if l.Took >= time.Second {
 		line += fmt.Sprintf(" · read and judged in %s", units.Duration(l.Took.Seconds()))

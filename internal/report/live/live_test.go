@@ -1,9 +1,6 @@
-package growth_test
+package live_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,45 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/heapfile/filename"
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
-	"github.com/heaplapse/heaplapse/heapfile/series"
-	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/testutil"
-	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
+	"github.com/heaplapse/heaplapse/internal/report/live"
 )
 
-// liveOf is the leaky series with a manifest that has its process and resident set.
-func liveOf(t *testing.T) *growthreport.Live {
+// leaky is the report on the leaky series while it is written.
+func leaky(t *testing.T) *live.Report {
 	t.Helper()
-	dir := t.TempDir()
-	paths, err := filepath.Glob(testutil.Data(t, "leaky/*.heap.gz"))
-	require.NoError(t, err)
-	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) + `{"process":{"pid":7,"started":"2026-01-02T03:00:00Z","command":["leaky","名前\u001b[2J"]}}` + "\n"
-	for i, p := range paths {
-		data, err := os.ReadFile(p)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(p)), data, 0o600))
-		text += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":7,"rss_bytes":%d}}`+"\n",
-			filename.TrimCompression(filepath.Base(p)), i, (30+i)<<20)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
-	var columns sites.Collector
-	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
-	require.NoError(t, err)
-	result := growth.Judge(s, symbols, &columns, growth.Options{MinBytes: 1 << 20})
-	return &growthreport.Live{Report: &growthreport.Report{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}
+	return &live.Report{Report: growthtest.Leaky(t), Path: "/tmp/heap", Warnings: 2}
 }
 
 // TestScreenFitsEveryTerminal: the lines fit a terminal of any size, and a large one shows
 // everything.
 func TestScreenFitsEveryTerminal(t *testing.T) {
-	l := liveOf(t)
+	l := leaky(t)
 	now := time.Date(2026, 1, 2, 3, 24, 0, 0, time.UTC)
 	for width := 1; width <= 200; width += 7 {
 		for height := 1; height <= 60; height += 3 {
@@ -78,7 +51,7 @@ func TestScreenFitsEveryTerminal(t *testing.T) {
 
 // TestALowScreenShowsSites before what is said about them.
 func TestALowScreenShowsSites(t *testing.T) {
-	l := liveOf(t)
+	l := leaky(t)
 	for height, callers := range map[int]int{18: 0, 19: 1, 24: 3} {
 		var text strings.Builder
 		for _, line := range l.Screen(80, height, time.Date(2026, 1, 2, 3, 24, 0, 0, time.UTC)) {
@@ -91,13 +64,13 @@ func TestALowScreenShowsSites(t *testing.T) {
 
 func TestLineOfAMoment(t *testing.T) {
 	require.Regexp(t, `^2026-01-02T03:23:00Z  24 snapshots  heap 21\.6 MiB  RSS 53\.0 MiB  leak [0-9]+%   leaky::remember<leaky::Request> leaky\.cc:105  \+5\.83 MiB  \+[0-9.]+ MiB per hour$`,
-		liveOf(t).Line())
+		leaky(t).Line())
 }
 
 // TestALeakingCauseThatIsNotTheLargest: the verdict is about the cause that leaks, even if no single
 // site is listed.
 func TestALeakingCauseThatIsNotTheLargest(t *testing.T) {
-	l := liveOf(t)
+	l := leaky(t)
 	largest, leak := growth.Cause{Site: l.Result.Sites[0], Sites: 40}, growth.Cause{Site: l.Result.Sites[1], Sites: 30}
 	largest.Label, leak.Label, leak.Confidence = verdict.Suspect, verdict.Leak, 0.7
 	l.Result.Causes, l.Result.LeakingCauses = []growth.Cause{largest, leak}, 1
@@ -109,7 +82,7 @@ func TestALeakingCauseThatIsNotTheLargest(t *testing.T) {
 
 // TestScreenDoesNotChangeTheReport: Text writes the same before and after a narrow screen.
 func TestScreenDoesNotChangeTheReport(t *testing.T) {
-	l := liveOf(t)
+	l := leaky(t)
 	var before, after strings.Builder
 	require.NoError(t, l.Text(&before))
 	l.Screen(40, 10, time.Now())
@@ -132,7 +105,7 @@ func TestTheFirstSiteOfTheScreenStays(t *testing.T) {
 		{"a late leak", verdict.LeakLate, 1.1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before, now := liveOf(t), liveOf(t)
+			before, now := leaky(t), leaky(t)
 			first, list := before.Result.Sites[0], now.Result.Sites
 			list[0].Label, list[0].Confidence, list[0].Low = c.label, 0.9, 1000
 			list[1].Label, list[1].Confidence, list[1].Low = verdict.Leak, 0.9, 1000*c.speed
