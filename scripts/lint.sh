@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs gofmt, go vet, golangci-lint and the checks of lint-config.sh, lint-c.sh and lint-page.sh, and builds the site.
+# Runs gofmt, go vet, golangci-lint and the checks of lint-size.sh, lint-config.sh, lint-c.sh and lint-page.sh, and builds the site.
 # Usage: lint.sh MODULE@VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +18,7 @@ if [ ! -x "$dir/golangci-lint" ]; then
 	GOBIN=$dir GOFLAGS= go install "$linter"
 fi
 for module in . scripts; do (cd "$module" && "$dir/golangci-lint" run --allow-parallel-runners ./...); done
+scripts/lint-size.sh
 scripts/lint-config.sh
 scripts/lint-c.sh
 scripts/lint-page.sh

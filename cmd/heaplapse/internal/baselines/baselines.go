@@ -1,4 +1,5 @@
-package main
+// Package baselines has the command baseline, which keeps summaries of good runs for gate.
+package baselines
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -20,7 +22,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
-func (a *app) baselineCommand() *cobra.Command {
+// Command returns the command baseline with its subcommands.
+func Command(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "baseline",
 		Short: "keep compact summaries of good runs, for gate",
@@ -33,7 +36,7 @@ program of the earlier run. A directory of summaries is a baseline set.
 		Args: help.Subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.baselineSaveCommand(), a.baselineListCommand(), a.baselinePruneCommand(), a.baselinePinCommand())
+	cmd.AddCommand(saveCommand(c), listCommand(c), pruneCommand(c), pinCommand())
 	return cmd
 }
 
@@ -42,7 +45,7 @@ type saveFlags struct {
 	pin bool
 }
 
-func (a *app) baselineSaveCommand() *cobra.Command {
+func saveCommand(c *console.Console) *cobra.Command {
 	var f saveFlags
 	cmd := &cobra.Command{
 		Use:   "save DIR PATH…",
@@ -53,7 +56,7 @@ created if necessary. The file appears whole: other processes may read DIR meanw
   heaplapse baseline save baselines/ tonight/ --label commit=$(git rev-parse HEAD)`,
 		Args: help.Between(2, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
+			return f.save(cmd.Context(), c, args[0], args[1:])
 		},
 	}
 	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
@@ -69,16 +72,16 @@ created if necessary. The file appears whole: other processes may read DIR meanw
 	return cmd
 }
 
-func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths []string) error {
+func (f *saveFlags) save(ctx context.Context, c *console.Console, dir string, paths []string) error {
 	o, err := f.Summary()
 	if err != nil {
 		return err
 	}
-	run, err := a.Pipeline().Summarize(ctx, paths, o)
+	run, err := c.Pipeline().Summarize(ctx, paths, o)
 	if err != nil {
 		return err
 	}
-	if a.Failed {
+	if c.Failed {
 		return errors.New("nothing was saved: see the errors above")
 	}
 	if !run.Meta.Steady() { // with such a run in the set, gate would fail every night
@@ -94,10 +97,10 @@ func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths 
 			return err
 		}
 	}
-	return output.Lines(a.Out, path)
+	return output.Lines(c.Out, path)
 }
 
-func (a *app) baselineListCommand() *cobra.Command {
+func listCommand(c *console.Console) *cobra.Command {
 	var f output.Flags
 	cmd := &cobra.Command{
 		Use:   "list DIR",
@@ -107,19 +110,19 @@ func (a *app) baselineListCommand() *cobra.Command {
   heaplapse baseline list baselines/`,
 		Args: help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := a.openBaselines(args[0])
+			set, err := open(c, args[0])
 			if err != nil {
 				return err
 			}
-			return f.Render(a.Out, &listing.Baselines{Set: set})
+			return f.Render(c.Out, &listing.Baselines{Set: set})
 		},
 	}
 	f.Add(cmd, "text", "json")
 	return cmd
 }
 
-// openBaselines reads a baseline set and reports which of its files cannot be read.
-func (a *app) openBaselines(dir string) (*baseline.Set, error) {
+// open reads a baseline set and reports which of its files cannot be read.
+func open(c *console.Console, dir string) (*baseline.Set, error) {
 	set, err := baseline.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s does not exist: heaplapse baseline save %[1]s PATH makes it", dir)
@@ -128,12 +131,12 @@ func (a *app) openBaselines(dir string) (*baseline.Set, error) {
 		return nil, err
 	}
 	for _, problem := range set.Problems {
-		a.Tell(pipeline.Notice{Kind: pipeline.UnusableFile, Severity: pipeline.Failure, Text: problem.Error()})
+		c.Tell(pipeline.Notice{Kind: pipeline.UnusableFile, Severity: pipeline.Failure, Text: problem.Error()})
 	}
 	return set, nil
 }
 
-func (a *app) baselinePruneCommand() *cobra.Command {
+func pruneCommand(c *console.Console) *cobra.Command {
 	var keep int
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -144,7 +147,7 @@ Files that cannot be read are reported, but neither counted nor removed.
 
   heaplapse baseline prune baselines/ --keep 30 --dry-run`,
 		Args: help.Between(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
+		RunE: func(_ *cobra.Command, args []string) error { return prune(c, args[0], keep, dryRun) },
 	}
 	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
 		flags.IntVar(&keep, "keep", 14, "keep the newest `N` runs")
@@ -153,11 +156,11 @@ Files that cannot be read are reported, but neither counted nor removed.
 	return cmd
 }
 
-func (a *app) baselinePrune(dir string, keep int, dryRun bool) error {
+func prune(c *console.Console, dir string, keep int, dryRun bool) error {
 	if keep < 1 {
 		return fmt.Errorf("--keep %d: want 1 or more", keep)
 	}
-	set, err := a.openBaselines(dir)
+	set, err := open(c, dir)
 	if err != nil {
 		return err
 	}
@@ -169,10 +172,10 @@ func (a *app) baselinePrune(dir string, keep int, dryRun bool) error {
 	if !dryRun {
 		removed, err = set.Prune(old)
 	}
-	return errors.Join(output.Lines(a.Out, removed...), err)
+	return errors.Join(output.Lines(c.Out, removed...), err)
 }
 
-func (a *app) baselinePinCommand() *cobra.Command {
+func pinCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pin DIR NAME",
 		Short: "make a run of a baseline set the reference run",
@@ -181,11 +184,11 @@ baseline list prints, or the path of the file. The previous reference run become
 
   heaplapse baseline pin baselines/ NAME`,
 		Args: help.Between(2, 2),
-		RunE: func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
+		RunE: func(_ *cobra.Command, args []string) error { return pin(args[0], args[1]) },
 	}
 }
 
-func baselinePin(dir, name string) error {
+func pin(dir, name string) error {
 	err := baseline.Pin(dir, name)
 	if errors.Is(err, baseline.ErrNotFound) {
 		return fmt.Errorf("%w; heaplapse baseline list %s shows the names", err, dir)
