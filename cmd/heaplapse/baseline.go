@@ -85,6 +85,9 @@ func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths 
 		reason := gatereport.TooFewSnapshots(run.Meta.Snapshots, baseline.LeastSnapshots)
 		return fmt.Errorf("%s: %s; nothing was saved", run.Meta.Name, reason)
 	}
+	if f := run.Meta.Failure; f != "" {
+		a.Warn(gatereport.FailedRun(run.Meta.Name, f))
+	}
 	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {
 		return err

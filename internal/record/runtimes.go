@@ -72,8 +72,8 @@ func (p *Plan) runtimeHints() []string {
 	switch {
 	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
 		if !p.engine.seesPython() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
-			return []string{"CPython keeps objects of up to 512 bytes in its own arenas" +
-				p.Flags.If(option.PythonMalloc, "; %s shows each of them, and makes the program slower")}
+			return []string{"no lines of Python are named, and its objects of up to 512 bytes are not seen: the built-in " +
+				"engine does both" + p.Flags.If(option.Engine, " (without %s)")}
 		}
 	case base == "node" || base == "nodejs":
 		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")
