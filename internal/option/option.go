@@ -32,6 +32,7 @@ const (
 
 	// Options of the regression check.
 	Work
+	Workload
 	Force
 	RequireBaseline
 	TextOutput
@@ -86,6 +87,7 @@ var words = [...]string{
 	SourceRoot: "a source root",
 
 	Work:            "an amount of work",
+	Workload:        "a name of the workload",
 	Force:           "the request to compare anyway",
 	RequireBaseline: "requiring a baseline",
 	TextOutput:      "text output",

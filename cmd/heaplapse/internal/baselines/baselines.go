@@ -88,6 +88,9 @@ func (f *saveFlags) save(ctx context.Context, c *console.Console, dir string, pa
 		reason := gatereport.TooFewSnapshots(run.Meta.Snapshots, baseline.LeastSnapshots)
 		return fmt.Errorf("%s: %s; nothing was saved", run.Meta.Name, reason)
 	}
+	if f := run.Meta.Failure; f != "" {
+		a.Warn(gatereport.FailedRun(run.Meta.Name, f))
+	}
 	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {
 		return err
