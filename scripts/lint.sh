@@ -19,6 +19,7 @@ if [ ! -x "$dir/golangci-lint" ]; then
 fi
 for module in . scripts; do (cd "$module" && "$dir/golangci-lint" run --allow-parallel-runners ./...); done
 scripts/lint-size.sh
+go run -C scripts ./house -check
 scripts/lint-config.sh
 scripts/lint-c.sh
 scripts/lint-page.sh
