@@ -182,7 +182,8 @@ var gateThresholds = []struct {
 	{"z", "and by at least `N` standard deviations of the noise between runs (default 3; 0 ignores the noise)", "a number, 0 or more", units.ParseNumber, func(o *gate.Override) **float64 { return &o.Z }},
 }
 
-// gateOptions returns how the runs are compared. Flags override the configuration, which may be nil.
+// gateOptions returns how the runs are compared. Flags override the configuration, which may be
+// nil.
 func (f *gateFlags) gateOptions(c *config.Config) (gate.Options, error) {
 	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
 	if c != nil {

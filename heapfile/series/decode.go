@@ -51,8 +51,8 @@ func (f *sourceFile) decode(d *heapfile.Decoder) (*heapfile.Snapshot, error) {
 	return s, err
 }
 
-// decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files, as
-// [inorder.Files.Decode] does.
+// decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files,
+// as [inorder.Files.Decode] does.
 func decodeAll(files []sourceFile, o decodeOptions, deliver func(inorder.Decoded) error) error {
 	all := inorder.Files{
 		Len: len(files), Workers: o.workers,

@@ -8,10 +8,10 @@
 // # Contract
 //
 // The program keeps its standard streams, terminal, working directory, process group and
-// environment, to which only the variables in Plan.Settings are added. Its exit status is that of the
-// [Outcome]. If it cannot be recorded, Prepare, MakeDir or Run returns an error that says why, and what
-// helps, before it is started. If the reason is not in the program ([NotRecorded]), the caller may run it
-// without recording it. The package works on Linux only.
+// environment, to which only the variables in Plan.Settings are added. Its exit status is that of
+// the [Outcome]. If it cannot be recorded, Prepare, MakeDir or Run returns an error that says why,
+// and what helps, before it is started. If the reason is not in the program ([NotRecorded]), the
+// caller may run it without recording it. The package works on Linux only.
 //
 // # Before the run
 //
@@ -35,7 +35,7 @@
 //	attached, sessions           record a process that runs already, and its descendants
 //
 // Package collect collects the snapshots until the program has ended, and completes the manifest.
-// Package written reads what the engine writes, and package proc reads /proc. Package sig finds out who
-// sent a signal and which signals are ignored. Package attach loads the engine into a process that
-// runs; the rest of such a recording is the same.
+// Package written reads what the engine writes, and package proc reads /proc. Package sig finds out
+// who sent a signal and which signals are ignored. Package attach loads the engine into a process
+// that runs; the rest of such a recording is the same.
 package record

@@ -1,5 +1,5 @@
-// Command house draws docs/architecture.svg: the rooms of heaplapse, the packages in each, and which room
-// imports which, as `go list` tells. It needs dot, of Graphviz.
+// Command house draws docs/architecture.svg: the rooms of heaplapse, the packages in each, and
+// which room imports which, as `go list` tells. It needs dot, of Graphviz.
 //
 //	go run -C scripts ./house          draws it
 //	go run -C scripts ./house -check   fails if it does not show the packages and imports of today
@@ -57,11 +57,12 @@ func run(check bool) error {
 	return os.WriteFile(file, append(svg, mark(text)...), 0o644)
 }
 
-// mark is a comment at the end of the picture that identifies what it shows. The rest of the picture depends
-// on the version of Graphviz.
+// mark is a comment at the end of the picture that identifies what it shows. The rest of the
+// picture depends on the version of Graphviz.
 func mark(text string) string { return fmt.Sprintf("<!-- %x -->\n", sha256.Sum256([]byte(text))) }
 
-// list returns the packages of the product, without those for tests, and what each imports of the product.
+// list returns the packages of the product, without those for tests, and what each imports of the
+// product.
 func list(root string) (map[string][]string, error) {
 	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
@@ -91,8 +92,8 @@ func forTests(name string) bool {
 		strings.HasPrefix(name, "internal/testutil")
 }
 
-// roomOf returns the room of a package: a directory of the product, or of internal or cmd. preloadfile stores a file for
-// the engine, too, and is no part of the recorder.
+// roomOf returns the room of a package: a directory of the product, or of internal or cmd.
+// preloadfile stores a file for the engine, too, and is no part of the recorder.
 func roomOf(name string) string {
 	parts := strings.Split(name, "/")
 	switch {
@@ -131,7 +132,8 @@ func roomsOf(packages map[string][]string) map[string]*room {
 	return rooms
 }
 
-// withoutHelpers removes the rooms below internal that import no other room but such ones, and returns their names.
+// withoutHelpers removes the rooms below internal that import no other room but such ones, and
+// returns their names.
 func withoutHelpers(rooms map[string]*room) (helpers []string) {
 	for found := true; found; {
 		found = false

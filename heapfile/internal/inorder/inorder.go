@@ -28,8 +28,8 @@ type Decoded struct {
 	Err      error
 }
 
-// Decode decodes all files, and calls deliver with the results in order. The samples of a result are
-// valid until deliver returns. If deliver returns an error, Decode stops and returns it.
+// Decode decodes all files, and calls deliver with the results in order. The samples of a result
+// are valid until deliver returns. If deliver returns an error, Decode stops and returns it.
 func (f *Files) Decode(deliver func(Decoded) error) error {
 	workers := f.Workers
 	if workers <= 0 {

@@ -25,7 +25,8 @@ func OfBytes(head []byte) (Kind, bool) {
 	return Kind{}, false
 }
 
-// OfLine returns the kind of a text file by its first line, or else by its name; false if neither tells.
+// OfLine returns the kind of a text file by its first line, or else by its name; false if neither
+// tells.
 func OfLine(path string, line []byte) (Kind, bool) {
 	for _, k := range knownLines {
 		if bytes.HasPrefix(line, []byte(k.prefix)) {
@@ -95,7 +96,8 @@ func isCore(b []byte) bool {
 	return len(b) > 18 && string(b[:4]) == "\x7fELF" && (b[16] == 4 || b[17] == 4)
 }
 
-// isCPUProfile recognizes the five header words 0, 3, version, period, 0. Words have 64 bits, or 32.
+// isCPUProfile recognizes the five header words 0, 3, version, period, 0. Words have 64 bits, or
+// 32.
 func isCPUProfile(b []byte) bool {
 	if len(b) < 24 {
 		return false

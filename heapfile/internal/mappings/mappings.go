@@ -1,5 +1,5 @@
-// Package mappings compares the mapped files of one snapshot of a process with those of another: whether
-// both are of one process image, what was mapped since, and what another file has replaced.
+// Package mappings compares the mapped files of one snapshot of a process with those of another:
+// whether both are of one process image, what was mapped since, and what another file has replaced.
 package mappings
 
 import (

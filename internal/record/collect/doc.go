@@ -10,10 +10,10 @@
 //
 // # Contract
 //
-// Each snapshot of a recorded process gets a line in the manifest. Lines are only added: what is learned
-// of a snapshot later, also that it was removed, is a further line. Snapshots of other processes, and
-// those above the limits of [Options], are removed. [Result] has what the user must know, as text;
-// nothing is printed.
+// Each snapshot of a recorded process gets a line in the manifest. Lines are only added: what is
+// learned of a snapshot later, also that it was removed, is a further line. Snapshots of other
+// processes, and those above the limits of [Options], are removed. [Result] has what the user must
+// know, as text; nothing is printed.
 //
 // All state belongs to one goroutine, that of Run, and after Stop to the caller of Finish or Leave.
 // The package works on Linux only.

@@ -190,7 +190,8 @@ func (g *Report) unmatchedReason() string {
 		"What a function nearby lost is not counted against one that is new"
 }
 
-// mostlyNamed reports whether most bytes of the rows without a match are of functions that have names.
+// mostlyNamed reports whether most bytes of the rows without a match are of functions that have
+// names.
 func (g *Report) mostlyNamed() bool {
 	var named, unnamed float64
 	for i := range g.Rows {

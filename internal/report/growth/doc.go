@@ -4,12 +4,14 @@
 //
 // A [Report] has a series, its symbols and the verdicts of diff/growth. It writes the same facts as
 // [Report.Text] for a terminal, [Report.Markdown], [Report.JSON] and [Report.CSV], and gives single
-// parts of them to the HTML page, to the screen of watch (report/live), to the tables of a fleet and to
-// services that receive profiles. It reads no file and prints nothing by itself. It judges nothing: a
-// number that no other package has computed is not in its texts, except the forecast in limit.go.
+// parts of them to the HTML page, to the screen of watch (report/live), to the tables of a fleet
+// and to services that receive profiles. It reads no file and prints nothing by itself. It judges
+// nothing: a number that no other package has computed is not in its texts, except the forecast in
+// limit.go.
 //
-// Names come from untrusted files. Texts have them without control characters (text.Clean), Markdown
-// and CSV also without what their readers would take for markup or formulas. JSON has them as they are.
+// Names come from untrusted files. Texts have them without control characters (text.Clean),
+// Markdown and CSV also without what their readers would take for markup or formulas. JSON has them
+// as they are.
 //
 // # Parts
 //
@@ -28,8 +30,8 @@
 //
 // # Several processes
 //
-// Processes are judged one after the other, so that only one series is in memory. [Report.Judged] keeps
-// of each what the table needs. [PoolsOf] adds up what all processes of a program show, [Pools.Pooled]
-// judges each again with that, and [Worse] orders them. The report is then about the worst, and
-// [Report.Processes] has all.
+// Processes are judged one after the other, so that only one series is in memory. [Report.Judged]
+// keeps of each what the table needs. [PoolsOf] adds up what all processes of a program show,
+// [Pools.Pooled] judges each again with that, and [Worse] orders them. The report is then about the
+// worst, and [Report.Processes] has all.
 package growth

@@ -23,8 +23,8 @@ type Report struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols
 	Result  *growth.Result
-	// Processes are the verdicts on all processes of the recording, worst first. The series is that of
-	// the worst, whose Shown is set.
+	// Processes are the verdicts on all processes of the recording, worst first. The series is that
+	// of the worst, whose Shown is set.
 	Processes []Process
 	// Input is closed by Close; it may be nil.
 	Input io.Closer
@@ -147,7 +147,8 @@ func (g *Report) Headline() string {
 	return line
 }
 
-// ownChance is the chance of the site that the headline names, if another one leaks more likely; else "".
+// ownChance is the chance of the site that the headline names, if another one leaks more likely;
+// else "".
 func (g *Report) ownChance() string {
 	site, _ := g.named()
 	if site == nil || site.Confidence >= g.Result.Chance || text.Percent(site.Confidence) == text.Percent(g.Result.Chance) {
@@ -248,8 +249,8 @@ func (g *Report) likeWorst() (n int) {
 	return n
 }
 
-// Next is what to do about the worst site, or about growth outside the heap, or to get a verdict; it
-// may be empty.
+// Next is what to do about the worst site, or about growth outside the heap, or to get a verdict;
+// it may be empty.
 func (g *Report) Next() string {
 	if g.Result.Verdict == verdict.SeriesUndecided && !g.Result.Why.DataMissing() {
 		return g.settlement()

@@ -1,5 +1,5 @@
-// Package live shows the report on a series that is still being written: on the screen of a terminal, or in
-// one line for logs.
+// Package live shows the report on a series that is still being written: on the screen of a
+// terminal, or in one line for logs.
 package live
 
 import (
@@ -46,12 +46,12 @@ const (
 	StyleUndecided
 )
 
-// margin is how many times as fast as the first site of the screen before another one must grow to take its
-// place. Estimates of sites that grow alike change from snapshot to snapshot.
+// margin is how many times as fast as the first site of the screen before another one must grow to
+// take its place. Estimates of sites that grow alike change from snapshot to snapshot.
 const margin = 1.25
 
-// KeepFirst keeps the first site of the screen before in its place, so that the screen does not change
-// between sites that grow alike. previous may be nil.
+// KeepFirst keeps the first site of the screen before in its place, so that the screen does not
+// change between sites that grow alike. previous may be nil.
 func (l *Report) KeepFirst(previous *Report) {
 	list := l.Result.Sites
 	if previous == nil || len(previous.Result.Sites) == 0 || len(list) == 0 {
@@ -155,8 +155,8 @@ func (l *Report) Screen(width, height int, now time.Time) []ScreenLine {
 	return lines[:min(len(lines), max(height, 1))]
 }
 
-// processesIn is the table of as many processes as fit a number of lines, but of at least one; nil if
-// there is only one.
+// processesIn is the table of as many processes as fit a number of lines, but of at least one; nil
+// if there is only one.
 func processesIn(g *growth.Report, room int) (table []string) {
 	for n := room; n > 0; n-- {
 		if table = g.ProcessTable(n); len(table) <= room {

@@ -1,5 +1,5 @@
-// Package measure puts into words what the verdict on a site rests on: its trend, noise, steps, end, shape
-// and load.
+// Package measure puts into words what the verdict on a site rests on: its trend, noise, steps,
+// end, shape and load.
 package measure
 
 import (
@@ -14,8 +14,8 @@ import (
 // Line is one measurement.
 type Line struct{ Of, Text string }
 
-// Lines are the measurements that the verdict on a site rests on. Rates are per unit; factor turns a slope
-// into one. objects reports whether the snapshots count objects.
+// Lines are the measurements that the verdict on a site rests on. Rates are per unit; factor turns
+// a slope into one. objects reports whether the snapshots count objects.
 func Lines(s *growth.Site, unit string, factor float64, objects bool) []Line {
 	f := &s.Features
 	list := []Line{

@@ -19,7 +19,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Leaky returns the report on the series testdata/leaky, with a manifest that has its process and resident set.
+// Leaky returns the report on the series testdata/leaky, with a manifest that has its process and
+// resident set.
 func Leaky(t testing.TB) *growthreport.Report {
 	t.Helper()
 	dir := t.TempDir()
