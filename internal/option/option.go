@@ -117,15 +117,6 @@ var words = [...]string{
 	MaxSize:  "the size limit",
 }
 
-// All returns all options.
-func All() []Option {
-	out := make([]Option, len(words))
-	for i := range out {
-		out[i] = Option(i)
-	}
-	return out
-}
-
 // Flags are the flags that set the options, such as --sysroot. Texts use plain words for an option
 // without a flag; the zero value has none.
 type Flags map[Option]string
