@@ -89,7 +89,7 @@ func (f *saveFlags) save(ctx context.Context, c *console.Console, dir string, pa
 		return fmt.Errorf("%s: %s; nothing was saved", run.Meta.Name, reason)
 	}
 	if f := run.Meta.Failure; f != "" {
-		a.Warn(gatereport.FailedRun(run.Meta.Name, f))
+		c.Warn(gatereport.FailedRun(run.Meta.Name, f))
 	}
 	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {
