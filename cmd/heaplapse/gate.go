@@ -83,8 +83,8 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	f.Base.Add(cmd, "snapshots of earlier runs")
 	help.Levels(
 		cmd,
-		"baseline current work suppressions force bytes percent output top",
-		"require-baseline workload share-of-total z binary sysroot debuginfod",
+		"baseline current workload work force bytes percent output top",
+		"suppressions require-baseline share-of-total z binary sysroot debuginfod",
 	)
 }
 
