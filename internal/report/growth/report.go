@@ -151,10 +151,14 @@ func (g *Report) Headline() string {
 // else "".
 func (g *Report) ownChance() string {
 	site, _ := g.named()
-	if site == nil || site.Confidence >= g.Result.Chance || text.Percent(site.Confidence) == text.Percent(g.Result.Chance) {
+	if site == nil || site.Confidence >= g.Result.Chance {
 		return ""
 	}
-	return " (that of this site: " + text.Percent(site.Confidence) + ")"
+	own := text.Percent(site.Confidence)
+	if own == text.Percent(g.Result.Chance) {
+		return ""
+	}
+	return " (that of this site: " + own + ")"
 }
 
 // verdictRendition is that of the verdict on a series.

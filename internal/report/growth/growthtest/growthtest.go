@@ -26,7 +26,8 @@ func Leaky(t testing.TB) *growthreport.Report {
 	dir := t.TempDir()
 	paths, err := filepath.Glob(testutil.Data(t, "leaky/*.heap.gz"))
 	require.NoError(t, err)
-	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) + `{"process":{"pid":7,"started":"2026-01-02T03:00:00Z","command":["leaky","名前\u001b[2J"]}}` + "\n"
+	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) +
+		`{"process":{"pid":7,"started":"2026-01-02T03:00:00Z","command":["leaky","名前\u001b[2J"]}}` + "\n"
 	for i, p := range paths {
 		data, err := os.ReadFile(p)
 		require.NoError(t, err)
