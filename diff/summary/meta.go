@@ -15,10 +15,9 @@ import (
 func (s *scope) meta(o Options) baseline.Meta {
 	h := s.end.Head
 	m := baseline.Meta{
-		Name: cmp.Or(o.Name, s.series.Dir()), Command: o.Command,
-		Workload: cmp.Or(o.Workload, baseline.CommandWorkload(o.Command)),
-		Program: path.Base(symbolize.MainProgram(s.series)), BuildID: BuildID(s.series, s.symbols), Format: h.Format.String(),
-		Snapshots: s.Len(), Work: o.Work, HasAlloc: h.HasAlloc, Labels: o.Labels,
+		Name: cmp.Or(o.Name, s.series.Dir()), Workload: cmp.Or(o.Workload, baseline.CommandWorkload(o.Command)),
+		Command: o.Command, Program: path.Base(symbolize.MainProgram(s.series)), BuildID: BuildID(s.series, s.symbols),
+		Format: h.Format.String(), Snapshots: s.Len(), Work: o.Work, HasAlloc: h.HasAlloc, Labels: o.Labels,
 		Failure: failure(s.series),
 	}
 	if h.IsEstimate() {
