@@ -193,7 +193,10 @@ func Short(all []Process) (n int) {
 const atTheEnd = 5 * time.Second
 
 func (p *Process) severity() int {
-	if p.notJudged != "" {
+	switch {
+	case p.Heap == nil: // it was not read
+		return -1
+	case p.notJudged != "":
 		return 0
 	}
 	return len(verdict.AllSeries()) - p.Verdict.Rank()

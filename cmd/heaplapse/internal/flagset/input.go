@@ -24,7 +24,7 @@ type Series struct {
 
 // Define adds the flags to a set.
 func (f *Series) Define(flags *pflag.FlagSet) {
-	usual := "the recorded program, or the one with the largest heap"
+	usual := "the one whose heap grew most in the later half of its snapshots"
 	if f.AllProcesses {
 		usual = "all of them"
 	}
