@@ -3,6 +3,7 @@ package growth
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,7 +214,7 @@ func (g *Report) judged() (out []Process) {
 }
 
 // among is the process of the report among several: its name, and how many have the same verdict. It
-// is empty if only one was judged.
+// is empty if only one was judged, or none has the verdict, which rests on what the others lack then.
 func (g *Report) among() string {
 	all := g.judged()
 	if len(all) < 2 {
@@ -225,7 +226,23 @@ func (g *Report) among() string {
 			alike++
 		}
 	}
+	if alike == 0 {
+		return ""
+	}
 	return g.Result.Verdict.Among(text.Clean(g.Series.Process.Name()), alike, len(all))
+}
+
+// leaksIn is the number of processes in which a site leaks.
+func leaksIn(all []Process, key siteKey) (n int) {
+	for i := range all {
+		p := &all[i]
+		if p.result != nil && slices.ContainsFunc(p.result.Sites, func(s growth.Site) bool {
+			return s.Label.IsLeak() && p.sites[s.Members[0]].key == key
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // notJudgedNote is the number of processes that were not judged, and why; empty if there are none
