@@ -57,6 +57,9 @@ func Find(paths []string, o Options) (*Recording, error) {
 	return r, nil
 }
 
+// ErrNoProcess is wrapped by the error of a process that wrote no snapshots.
+var ErrNoProcess = errors.New("no process")
+
 // UnusableError is the error of paths or of a process without usable snapshots.
 type UnusableError struct {
 	// Problems are the reasons, at least one.
@@ -121,7 +124,7 @@ func (r *Recording) usable(processes []Process, check func(more int64) error) []
 func (r *Recording) Choose(process string) (int, error) {
 	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.matches(process) })
 	if i < 0 {
-		return 0, fmt.Errorf("no process %q; there are: %s", process, joinProcesses(r.Processes))
+		return 0, fmt.Errorf("%w %q; there are: %s", ErrNoProcess, process, joinProcesses(r.Processes))
 	}
 	return i, nil
 }
