@@ -195,9 +195,10 @@ const atTheEnd = 5 * time.Second
 
 func (p *Process) severity() int {
 	switch {
+	case p.notJudged == "":
 	case p.Heap == nil: // it was not read
 		return -1
-	case p.notJudged != "":
+	default:
 		return 0
 	}
 	return len(verdict.AllSeries()) - p.Verdict.Rank()
