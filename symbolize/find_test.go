@@ -142,6 +142,43 @@ func TestDebugFileInDirItself(t *testing.T) {
 	}
 }
 
+// TestDebugFileBeside checks that a debug file with the build ID of a program is found beside it and in .debug, without
+// .gnu_debuglink, and that a debug or unstripped file itself can be named.
+func TestDebugFileBeside(t *testing.T) {
+	whole, other := relinked(t, "-Wl,--build-id=0xaa11"), relinked(t, "-Wl,--build-id=0xbb22")
+	dir := t.TempDir()
+	stripped := filepath.Join(dir, "program")
+	run(t, "", "objcopy", "--strip-all", whole, stripped)
+	lines := func(dirs ...string) (n int) {
+		got, err := ELF(t.Context(), stripped, textAddresses(t, whole)[:2000], Options{DebugDirs: dirs})
+		require.NoError(t, err)
+		for _, l := range got {
+			if l.Named() && l.Frames[0].Line > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	require.Zero(t, lines())
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".debug"), 0o700))
+	for _, name := range []string{"program.debug", ".debug/program.debug", ".debug/program"} {
+		debug := filepath.Join(dir, name)
+		run(t, "", "objcopy", "--only-keep-debug", other, debug)
+		require.Zero(t, lines(), "%s of another build", name)
+		copyFile(t, stripped, debug)
+		require.Zero(t, lines(), "%s is stripped", name)
+		run(t, "", "objcopy", "--only-keep-debug", whole, debug)
+		require.NotZero(t, lines(), name)
+		require.NoError(t, os.Remove(debug))
+	}
+	apart := filepath.Join(t.TempDir(), "any name")
+	run(t, "", "objcopy", "--only-keep-debug", whole, apart)
+	require.NotZero(t, lines(apart))
+	require.NotZero(t, lines(whole), "the unstripped program")
+	require.NotZero(t, lines(stripped, whole), "a stripped one does not hide it")
+	require.Zero(t, lines(other))
+}
+
 // TestFileByBuildID checks that a missing file is found by its recorded build ID: either the whole
 // file, or a debug file. The segments of debug files have no file offsets if objcopy made the file,
 // and the original ones if eu-strip did.

@@ -203,6 +203,9 @@ func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) 
 	}
 	in.Symbols = symbols
 	p.tellSymbols(symbols)
+	if len(in.recording.Processes) == 1 { // others may need the files
+		p.tellDebugFiles(symbols, o.DebugDirs)
+	}
 	return nil
 }
 

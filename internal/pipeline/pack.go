@@ -75,6 +75,9 @@ func (p *Pipeline) collectProcess(
 		return err
 	}
 	p.tellSymbols(symbols)
+	if len(r.Processes) == 1 {
+		p.tellDebugFiles(symbols, o.Symbols.DebugDirs)
+	}
 	p.tellNameless(s, symbols, largest)
 	return nil
 }

@@ -40,9 +40,10 @@ type complemented struct {
 	here   symbolize.Options
 }
 
-// named reports whether the user named a file, or a directory above it.
+// named reports whether the user named a file, or a directory above it, or whether it is a debug file beside the
+// program that the user named.
 func (c complemented) named(path string) bool {
-	return path == c.here.Binary || slices.Contains(c.here.PerfMaps, path) ||
+	return path == c.here.Binary || path == c.here.Binary+".debug" || slices.Contains(c.here.PerfMaps, path) ||
 		slices.ContainsFunc(c.here.DebugDirs, func(dir string) bool {
 			below, err := filepath.Rel(dir, path)
 			return err == nil && filepath.IsLocal(below)

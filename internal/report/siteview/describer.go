@@ -114,7 +114,7 @@ func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) Vie
 		v.Name = d.unnamed(stack, ref.Position)
 		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l, d.flags)
 		v.Blame.CalledBy, _ = d.calledBy(stack, ref.Position)
-		v.Unnamed = fmt.Sprintf("unnamed: %s; %s", l.Reason.Explain(), v.Blame.Remedy)
+		v.Unnamed = "unnamed: " + l.Reason.Explain()
 	}
 	return v
 }
@@ -351,11 +351,11 @@ func (d *Describer) calledFrom(stack []symbolize.LocationID, position int) strin
 	return ""
 }
 
-// telling is the function at a location; empty if it has no name, or if all programs have it on their stacks, as
-// __libc_start_main.
+// telling is the function at a location; empty if it has no name, or if all programs of a language have it on their
+// stacks, as __libc_start_main and _PyEval_EvalFrameDefault.
 func (d *Describer) telling(id symbolize.LocationID) string {
 	l := &d.symbols.Locations[id]
-	if !l.Named() || isRuntime(d.blamer.Classes(id)[0]) {
+	if c := d.blamer.Classes(id)[0]; !l.Named() || isRuntime(c) || c == class.Interpreter {
 		return ""
 	}
 	return l.Frames[0].Function

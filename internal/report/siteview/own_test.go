@@ -80,6 +80,7 @@ func TestHintsOnUnnamedFunctions(t *testing.T) {
 		"own_unnamed ← own_unnamed2 ← dispatch ← own_serve":        "app+0x1010 (called from dispatch in libx.so.2)",
 		"own_unnamed ← unnamed ← dispatch":                         "app+0x1010",
 		"own_unnamed ← own_unnamed2 ← __libc_start_call_main":      "app+0x1010",
+		"own_unnamed ← _PyEval_EvalFrameDefault ← own_serve":       "app+0x1010",
 		"own_unnamed ← start_thread ← clone3":                      "app+0x1010",
 		"own_unnamed ← own_unnamed2 ← own_unnamed3 ← own_unnamed4": "app+0x1010",
 	} {

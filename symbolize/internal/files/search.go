@@ -16,8 +16,8 @@ type Search struct {
 	Binary string
 	// Sysroot precedes every path; files outside it are not used.
 	Sysroot string
-	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side; nil means
-	// /usr/lib/debug below Sysroot.
+	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files; nil
+	// means /usr/lib/debug below Sysroot.
 	DebugDirs []string
 }
 
@@ -59,8 +59,8 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	return other, nil
 }
 
-// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug or
-// DIR/name. It returns nil if there is none.
+// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug, DIR/name, or
+// DIR itself if it is a file. It returns nil if there is none.
 func (s Search) byBuildID(id, name string) *elffile.File {
 	if len(id) < 3 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil
@@ -71,16 +71,22 @@ func (s Search) byBuildID(id, name string) *elffile.File {
 		}
 	}
 	for _, dir := range s.DebugDirs {
-		if file := s.InDir(dir, id); file != nil {
+		if file := named(s.InDir(dir, id)); file != nil {
 			return file
 		}
-		if file := WithBuildID(s, filepath.Join(dir, name), id); file != nil {
-			if hasNames(file) {
-				return file
-			}
-			file.Close() // the stripped program itself
+		if file := named(WithBuildID(s, filepath.Join(dir, name), id)); file != nil {
+			return file
 		}
 	}
+	return nil
+}
+
+// named returns a file that has names. Of a stripped program, or without a file, it returns nil.
+func named(f *elffile.File) *elffile.File {
+	if f == nil || hasNames(f) {
+		return f
+	}
+	f.Close()
 	return nil
 }
 
@@ -102,7 +108,7 @@ func WithBuildID(s Source, path, id string) *elffile.File {
 }
 
 // DebugFile opens the separate debug file of a file: by build ID, else by .gnu_debuglink, whose CRC
-// must match, else from a debuginfod server. It returns nil if there is none.
+// must match, else beside the file, else from a debuginfod server. It returns nil if there is none.
 func (s Search) DebugFile(ctx context.Context, file *elffile.File) *elffile.File {
 	if d := s.byBuildID(file.BuildID, filepath.Base(file.Path)); d != nil {
 		return d
@@ -110,7 +116,25 @@ func (s Search) DebugFile(ctx context.Context, file *elffile.File) *elffile.File
 	if d := s.byDebugLink(file); d != nil {
 		return d
 	}
+	if d := s.beside(file); d != nil {
+		return d
+	}
 	return s.Fetch(ctx, file.BuildID, debuginfod.Debuginfo)
+}
+
+// beside opens the debug file with the build ID of a file and the name that gdb's manual and most build tools give
+// it. It needs no .gnu_debuglink, which objcopy --add-gnu-debuglink adds.
+func (s Search) beside(file *elffile.File) *elffile.File {
+	if file.BuildID == "" {
+		return nil
+	}
+	dir, name := filepath.Split(file.Path)
+	for _, path := range []string{name + ".debug", ".debug/" + name + ".debug", ".debug/" + name} {
+		if d := named(WithBuildID(s, filepath.Join(dir, path), file.BuildID)); d != nil {
+			return d
+		}
+	}
+	return nil
 }
 
 func (s Search) byDebugLink(file *elffile.File) *elffile.File {
@@ -129,7 +153,7 @@ func (s Search) byDebugLink(file *elffile.File) *elffile.File {
 	}
 	for _, d := range s.DebugDirs {
 		base := filepath.Base(file.Path)
-		candidates = append(candidates, filepath.Join(d, name), filepath.Join(d, base+".debug"), filepath.Join(d, base))
+		candidates = append(candidates, d, filepath.Join(d, name), filepath.Join(d, base+".debug"), filepath.Join(d, base))
 	}
 	for _, c := range candidates {
 		if sum, err := s.CRC(c); err != nil || sum != crc {
