@@ -22,7 +22,7 @@ import (
 func (b *Bundle) OptionsWith(p series.Process, here symbolize.Options) symbolize.Options {
 	o := b.Options(p)
 	if here.DebugDirs != nil && o.DebugDirs == nil {
-		o.DebugDirs = []string{filepath.Join(o.Sysroot, "/usr/lib/debug")} // the default when the bundle was written
+		o.DebugDirs = files.DefaultDebugDirs(o.Sysroot) // as when the bundle was written
 	}
 	o.Binary = cmp.Or(here.Binary, o.Binary)
 	o.DebugDirs = append(o.DebugDirs, here.DebugDirs...)
