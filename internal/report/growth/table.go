@@ -162,9 +162,17 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 		}
 	}
 	if v.Unnamed != "" {
-		lines = append(lines, v.Unnamed)
+		lines = append(lines, g.unnamed(v))
 	}
 	return lines
+}
+
+// unnamed is why the function of a site has no name, and how to get it unless the end of the report says so.
+func (g *Report) unnamed(v siteview.View) string {
+	if g.Unnamed.Negligible() {
+		return v.Unnamed + "; " + v.Blame.Remedy
+	}
+	return v.Unnamed
 }
 
 // wrapped is an indented text in lines of a width in columns; 0 has no limit.
