@@ -32,9 +32,6 @@ type judgement struct {
 func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq2[*Site, int] {
 	return func(yield func(*Site, int) bool) {
 		for i, members := range groups {
-			if len(members) == 0 {
-				continue // they were moved to another group
-			}
 			if s, tested := j.group(members, j.crowd.inStep(i)); !yield(&s, tested) {
 				return
 			}
