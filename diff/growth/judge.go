@@ -144,7 +144,8 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 func (j *judgement) curve(ids []symbolize.SiteID) Site {
 	column := sumOf(j.columns, ids, j.scope.series.Heads)
 	s := siteOf(column, len(j.scope.series.Heads))
-	s.Gained = j.scope.gained(column)
+	first, last := j.scope.ends(column)
+	s.Gained, s.Held = last-first, last
 	return s
 }
 
