@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // example is a function with its truth, and what the detector measured of it. A file of examples is

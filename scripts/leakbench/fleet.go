@@ -9,7 +9,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // fleetOptions choose simulated fleets.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // kind is a kind of input, for which a threshold could be chosen.

@@ -1,6 +1,6 @@
 // Package query answers questions about a fleet with a database that the user has.
 //
-// The questions are SQL files in scripts/fleet/sql. They run on DuckDB, as a command or as a Python
+// The questions are SQL files in internal/fleet/sql. They run on DuckDB, as a command or as a Python
 // package; for other engines [Text] gives the text. heaplapse contains no database.
 package query
 
@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/fleet/sql"
 	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
-	"github.com/heaplapse/heaplapse/scripts/fleet/sql"
 )
 
 // Question is one of the questions.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -124,7 +125,7 @@ func fileName(name string) string {
 
 func workload(s *series.Series, o Origin) string {
 	if m := s.Manifest; o.Workload == "" && m != nil && m.Recording != nil {
-		return summary.CommandHash(m.Recording.Command)
+		return baseline.CommandWorkload(m.Recording.Command)
 	}
 	return o.Workload
 }

@@ -6,7 +6,7 @@
 // any host. "Any host" is no rule: of 300 sites on each of many hosts, some are called leaks by chance. Neither
 // is the sum of the snapshots of all hosts, in which slow harmless growth becomes significant.
 //
-// The questions in scripts/fleet/sql compute the same in SQL, with the constants of this package.
+// The questions in internal/fleet/sql compute the same in SQL, with the constants of this package.
 // docs/fleet.md has the tables from which they were chosen.
 package verdict
 

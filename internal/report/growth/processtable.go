@@ -46,7 +46,7 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}
 		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
-			row.Label += " " + shortPercent(*p.Chance)
+			row.Label += " " + text.ShortPercent(*p.Chance)
 		}
 		if h := p.Heap; h != nil {
 			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)
@@ -173,8 +173,8 @@ func (c *processColumns) row(table *text.Table, r ProcessRow) []string {
 	return text.Row(numbers, about, "", c.terminal)
 }
 
-// processTable are the lines of the table of at most n processes; none if there is only one.
-func (g *Report) processTable(n int) (lines []string) {
+// ProcessTable are the lines of the table of at most n processes; none if there is only one.
+func (g *Report) ProcessTable(n int) (lines []string) {
 	all := g.ProcessRows()
 	if all == nil {
 		return nil

@@ -70,6 +70,23 @@ func wrapLine(b *strings.Builder, line string, width int) {
 	}
 }
 
+// Folded breaks a text into lines of a width in columns. All lines but the first begin with hanging.
+func Folded(s string, width int, hanging string) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(s) {
+		next := Join(" ", line, word)
+		if line != "" && Width(next) > width {
+			lines = append(lines, line)
+			next = hanging + word
+		}
+		line = next
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // replacements are what ASCII has instead of the characters that texts use.
 var replacements = strings.NewReplacer(
 	"▁", "_", "▂", ".", "▃", ":", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#",

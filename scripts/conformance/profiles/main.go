@@ -1,7 +1,7 @@
 // Profiles runs heaplapse on the heap profiles below some directories, and compares what it reads
 // with other readers.
 //
-//	go run ./scripts/conformance/profiles HEAPLAPSE DIR…
+//	go run -C scripts ./conformance/profiles HEAPLAPSE DIR…
 //
 // Files are recognized by content; equal files are read once. It prints a line for each file. The
 // exit status is 1 if a file differs.
