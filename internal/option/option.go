@@ -19,6 +19,7 @@ const (
 	Top
 	Explain
 	Verbose
+	Symbols
 	Markdown
 	Evidence
 
@@ -76,6 +77,7 @@ var words = [...]string{
 	Top:      "a row limit of",
 	Explain:  "the site to explain",
 	Verbose:  "verbose output",
+	Symbols:  "a check of the names of functions",
 	Markdown: "as Markdown",
 	Evidence: "a report of leaks",
 

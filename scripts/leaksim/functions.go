@@ -7,7 +7,7 @@ type Function struct {
 	Seed      uint64
 	Snapshots int
 	Mode      string
-	Life      string // what happened to the process: "starved", "idle", "start-up" or "even"
+	Life      string // what happened to the process: "starved", "idle", "load-…", "start-up" or "even"
 	Name      string
 	Behaviour string
 	Truth

@@ -3,6 +3,7 @@ package leaksim
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
 	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
@@ -16,7 +17,7 @@ type life struct {
 	// the process's own time if other programs take processor time away from it (starved).
 	wall []float64
 	// activity is the load at each of these steps, relative to the mean; nil for 1. It is low while
-	// the process is idle.
+	// the process is idle, and follows the load of the process.
 	activity []float64
 	// start is the length of the start-up phase, in which many functions allocate; 0 for none.
 	start float64
@@ -38,6 +39,8 @@ const (
 	startUpShare  = 0.25
 	exitShare     = 0.4
 	recorderShare = 0.5
+	// loadedShare is the share of those that are neither starved nor idle whose load changes as a whole.
+	loadedShare = 0.25
 )
 
 // beginsWithProcess reports whether the recording of a process begins with it, rather than later. massif and the
@@ -100,7 +103,58 @@ func newLife(rng *rand.Rand, m Mode, eventful bool, burn, length float64) life {
 		l.exits = exits && m.trigger == byTime && m.missing == 0 && m.format != pprof && m.format != massif
 		l.manifest = (recorder || m.format == builtin) && !m.copied && m.format != pprof && m.format != massif
 	}
+	// Drawn last, so that the other processes of a seed are those of the versions before.
+	if happens(loadedShare) && !starved && !idle {
+		l.setLoad(rng, burn, length)
+	}
 	return l
+}
+
+// setLoad draws a load that changes for all functions of the process: it rises to the end, falls, or has bursts. Its
+// mean is 1.
+func (l *life) setLoad(rng *rand.Rand, burn, length float64) {
+	kind, load := loadOf(rng, burn, length)
+	l.kind, l.activity = kind, make([]float64, len(l.wall))
+	var sum float64
+	for i := range l.activity {
+		l.activity[i] = load(float64(i+1)*behaviour.Dt - burn)
+		sum += l.activity[i]
+	}
+	for i := range l.activity {
+		l.activity[i] *= float64(len(l.activity)) / sum
+	}
+}
+
+// loadOf draws the load of a process of a length in spans, and its kind.
+func loadOf(rng *rand.Rand, burn, length float64) (kind string, load func(t float64) float64) {
+	factor := random.LogUniform(rng, 1.3, 20)
+	from, to := random.Uniform(rng, -burn, 0.4*length), random.Uniform(rng, 0.9, 1.3)*length
+	switch rng.IntN(4) {
+	case 0:
+		return "load-falling", behaviour.RampCurve(factor, 1, from, to)
+	case 1:
+		return "load-bursts", bursts(rng, factor, burn, length)
+	}
+	return "load-rising", behaviour.RampCurve(1, factor, from, to)
+}
+
+// bursts draws a load that is higher by a factor in 2 to 20 intervals of a span.
+func bursts(rng *rand.Rand, factor, burn, length float64) func(t float64) float64 {
+	perSpan := random.LogUniform(rng, 2, 20)
+	mean := random.Uniform(rng, 0.1, 0.5) / perSpan
+	var ends []float64 // of the quiet intervals and of the bursts, in turn
+	for t := -burn; t < length; {
+		quiet, busy := (1/perSpan-mean)*rng.ExpFloat64(), mean*rng.ExpFloat64()
+		ends = append(ends, t+quiet, t+quiet+busy)
+		t += quiet + busy
+	}
+	return func(t float64) float64 {
+		i, _ := slices.BinarySearch(ends, t)
+		if i%2 == 1 {
+			return factor
+		}
+		return 1
+	}
 }
 
 // unevenly draws how active a process is at each time: it varies at random, changes once or twice,

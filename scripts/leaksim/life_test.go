@@ -2,6 +2,7 @@ package leaksim
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,6 +94,33 @@ func TestStartUp(t *testing.T) {
 	early := float64(total[at].AllocBytes-total[begun].AllocBytes) / float64(at-begun)
 	late := float64(total[len(total)-1].AllocBytes-total[at].AllocBytes) / float64(len(total)-1-at)
 	require.Greater(t, early, late)
+}
+
+// TestLoad: the functions of a process allocate by its load.
+func TestLoad(t *testing.T) {
+	for kind, wants := range map[string]func(early, late, uneven float64) bool{
+		"load-rising":  func(early, late, _ float64) bool { return late > 1.5*early },
+		"load-falling": func(early, late, _ float64) bool { return early > 1.5*late },
+		"load-bursts":  func(_, _, uneven float64) bool { return uneven > 0.3 },
+	} {
+		strong := func(l life) bool { return l.kind == kind && slices.Max(l.activity) > 2*slices.Min(l.activity) }
+		p := eventful(t, "timer", strong)
+		require.InDelta(t, 1, mean(p.life.activity), 1e-9, kind)
+		im := p.images[0]
+		var rate []float64
+		for i, total := im.grid.Index(0), im.total(); i+20 < len(total); i += 20 {
+			rate = append(rate, float64(total[i+20].AllocBytes-total[i].AllocBytes))
+		}
+		third := len(rate) / 3
+		require.True(t, wants(mean(rate[1:third]), mean(rate[2*third:]), spread(rate)), "%s: %v", kind, rate)
+	}
+}
+
+func mean(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x / float64(len(v))
+	}
+	return sum
 }
 
 // TestFirstSnapshot: in a recording that begins with its process, the first snapshot shows next to nothing, and the

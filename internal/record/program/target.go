@@ -205,6 +205,8 @@ func (t *Target) readELF() error {
 			t.describe(), machineName(f.Machine), machineName(OwnMachine()))
 	case t.Interpreter == "" && IsWrapper(t.Exe):
 		return nil // the program that it runs may be dynamic
+	case t.Interpreter == "" && ContainerRemedy(t.Exe) != "":
+		return status.Errorf(status.Failed, "%s", ContainerRemedy(t.Exe))
 	case t.Interpreter == "":
 		return status.Errorf(status.Failed, "%s is statically linked: no allocator can be preloaded into it%s",
 			t.describe(), staticRemedy(f))

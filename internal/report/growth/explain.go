@@ -23,10 +23,12 @@ type selected struct {
 	view siteview.View
 	// cause reports whether the site is the sum of a cause.
 	cause bool
+	// caller is the caller of the site that was asked for; nil if it was the site itself.
+	caller *siteview.Caller
 }
 
-// explained are the causes and sites that Explain selects. Stable sites are searched only if it selects no
-// other.
+// explained are the causes and sites that Explain selects. The callers of sites and stable sites are searched
+// only if it selects no other.
 func (g *Report) explained() ([]selected, error) {
 	sites := g.Result.Sites
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
@@ -50,6 +52,7 @@ func (g *Report) explained() ([]selected, error) {
 		}
 	}
 	if len(out) == 0 {
+		out = g.calledBy(pattern)
 		for i := range g.Result.Stable {
 			s := &g.Result.Stable[i]
 			if v := g.Describe(s); g.matches(v, pattern) {
@@ -63,19 +66,37 @@ func (g *Report) explained() ([]selected, error) {
 			g.Flags.Of(option.Explain), err)
 	case len(out) == 0:
 		return nil, fmt.Errorf(
-			"%s %s: no judged site has this name; heaplapse top lists all functions, %s stack judges each call path",
+			"%s %s: no judged site has this name, and no caller of a site in the table; heaplapse top lists all functions, %s stack judges each call path",
 			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.GroupBy),
 		)
 	}
 	return out, nil
 }
 
+// calledBy are the sites of the table of which Explain selects a caller, such as one on the "←" line below a row.
+func (g *Report) calledBy(pattern *regexp.Regexp) (out []selected) {
+	for i := range g.Result.Sites {
+		s := &g.Result.Sites[i]
+		caller, ok := g.sites().Caller(s.Members, func(c siteview.Caller) bool {
+			return g.isNamed(pattern, c.Name+" "+c.Where, c.Name+"  "+c.Where)
+		})
+		if ok {
+			out = append(out, selected{site: s, rank: i + 1, view: g.Describe(s), caller: &caller})
+		}
+	}
+	return out
+}
+
 // matches reports whether Explain is a part of what a site is called, or the pattern matches it.
 // The pattern may be nil.
 func (g *Report) matches(v siteview.View, pattern *regexp.Regexp) bool {
-	for _, name := range []string{
-		v.Blame.Function, v.Title() + " " + v.Where, v.Title() + "  " + v.Where, v.Blame.Module,
-	} {
+	return g.isNamed(pattern, v.Blame.Function, v.Title()+" "+v.Where, v.Title()+"  "+v.Where, v.Headline(),
+		v.Blame.Module)
+}
+
+// isNamed reports whether Explain is a part of one of some names, or the pattern matches it. The pattern may be nil.
+func (g *Report) isNamed(pattern *regexp.Regexp, names ...string) bool {
+	for _, name := range names {
 		if strings.Contains(name, g.Explain) || pattern != nil && pattern.MatchString(name) {
 			return true
 		}
@@ -111,6 +132,9 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	v := c.view
 	what, chance := meaning(s)
 	p.Linef("%s  %s: %s, %s", number, strings.TrimSpace(v.Title()+"  "+v.Where), s.Label, text.Join("; ", what, chance))
+	if c.caller != nil {
+		p.Linef("   %-9s %s calls it: memory is attributed to the function that requests it, not to its callers", "caller", c.caller)
+	}
 	if !measured(s) {
 		return
 	}

@@ -108,7 +108,7 @@ func TestWarningsGetAdvice(t *testing.T) {
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
 	got := text.AllWarnings(s, option.Flags{option.Process: "--process"})
-	require.Equal(t, "several processes wrote snapshots (choose with --process)", got[0].Error())
+	require.Equal(t, "several processes wrote snapshots (--process chooses another; heaplapse growth judges all)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
 	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")
 	require.Equal(t, "several processes wrote snapshots", text.AllWarnings(s, nil)[0].Error())

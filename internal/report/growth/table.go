@@ -149,7 +149,7 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	if line := parts(s); line != "" {
 		lines = append(lines, line)
 	}
-	if line := pooled(s); line != "" {
+	if line := pooled(s, leaksIn(g.Processes, g.keyOf(v))); line != "" {
 		lines = append(lines, line)
 	}
 	lines = append(lines, g.losses(s, path, width)...)
@@ -162,9 +162,17 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 		}
 	}
 	if v.Unnamed != "" {
-		lines = append(lines, v.Unnamed)
+		lines = append(lines, g.unnamed(v))
 	}
 	return lines
+}
+
+// unnamed is why the function of a site has no name, and how to get it unless the end of the report says so.
+func (g *Report) unnamed(v siteview.View) string {
+	if g.Unnamed.Negligible() {
+		return v.Unnamed + "; " + v.Blame.Remedy
+	}
+	return v.Unnamed
 }
 
 // wrapped is an indented text in lines of a width in columns; 0 has no limit.
@@ -242,11 +250,17 @@ func labelText(l verdict.Site, confidence float64) string {
 	return l.String()
 }
 
-// pooled is what all processes of the program show of a site; "" if it grew in one only.
-func pooled(s *growth.Site) string {
+// pooled is what all processes of the program show of a site; "" if it grew in one only. leaksIn is the number of
+// those in which it leaks.
+func pooled(s *growth.Site, leaksIn int) string {
 	if s.Pool == nil {
 		return ""
 	}
-	return fmt.Sprintf("grew in %s, by %s in all; chance of a leak by this process alone: %s",
-		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), text.Percent(s.Pool.Own))
+	leaks := ""
+	if leaksIn > 0 {
+		leaks = fmt.Sprintf(", and leaks in %d of them", leaksIn)
+	}
+	return fmt.Sprintf("grew in %s, by %s in all%s; chance of a leak: %s by this process alone, %s by all of them",
+		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), leaks, text.Percent(s.Pool.Own),
+		text.Percent(s.Pool.Confidence))
 }

@@ -89,10 +89,27 @@ func (l *Report) Line() string {
 			parts = append(parts, units.SignedBytes(worst.Slope*factor)+" per "+unit)
 		}
 	}
-	if among := l.Among(); among != "" {
-		parts = append(parts, among)
+	if whose := l.whose(); whose != "" {
+		parts = append(parts, whose)
 	}
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
+}
+
+// whose is the process that the numbers of the line are of, and what is known of the others; "" if there is only
+// one.
+func (l *Report) whose() string {
+	if len(l.Processes) < 2 {
+		return ""
+	}
+	name := "process " + text.Clean(l.Series.Process.Name())
+	switch among := l.Among(); {
+	case l.Result.Why == verdict.OthersTooShort:
+		return name + ": " + l.Result.Reason()
+	case strings.HasPrefix(among, name):
+		return among
+	default:
+		return text.Join("; ", name, among)
+	}
 }
 
 // verdictText is the verdict, with the confidence of a leak.

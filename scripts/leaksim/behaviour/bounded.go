@@ -263,7 +263,7 @@ func startUpPhase(d *draw, n, phase, freed float64) actor {
 
 func randomWalk(d *draw) []Blueprint {
 	life := random.LogUniform(d.params, 0.02, 0.2)
-	return requestSite(d, life, d.noisyLoad(Flat, random.Uniform(d.params, 0.2, 0.7)))
+	return requestSite(d, life, d.active(d.noisyLoad(Flat, random.Uniform(d.params, 0.2, 0.7))))
 }
 
 // moves returns, for each step, how many of n objects have moved.

@@ -204,11 +204,15 @@ func (d *draw) spread(n int, path func(share float64) actor) Blueprint {
 // load returns the load of a function at each step: a curve times noise with mean 1, which is
 // correlated in time and whose standard deviation is random. It follows the activity of the process.
 func (d *draw) load(curve func(t float64) float64) []float64 {
-	out := d.noisyLoad(curve, noiseSpread(d.params))
-	for i := range out {
-		out[i] *= d.scene.Activity(i)
+	return d.active(d.noisyLoad(curve, noiseSpread(d.params)))
+}
+
+// active multiplies a load by the activity of the process.
+func (d *draw) active(load []float64) []float64 {
+	for i := range load {
+		load[i] *= d.scene.Activity(i)
 	}
-	return out
+	return load
 }
 
 func noiseSpread(r *rand.Rand) float64 {

@@ -16,6 +16,7 @@ func All() option.Flags {
 		option.Top:      "--top",
 		option.Explain:  "--explain",
 		option.Verbose:  "-v",
+		option.Symbols:  "--symbols",
 		option.Markdown: "--format md",
 		option.Evidence: "--evidence",
 
