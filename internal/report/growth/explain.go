@@ -160,9 +160,9 @@ func meaning(s *growth.Site) (what, chance string) {
 	switch {
 	case !measured(s):
 	case s.ImportShare > 0 || s.Pool != nil:
-		chance = "the chance of a leak is " + percent(s.Confidence)
+		chance = "the chance of a leak is " + Percent(s.Confidence)
 	default:
-		chance = percent(s.Confidence) + " of simulated sites with such measurements leak"
+		chance = Percent(s.Confidence) + " of simulated sites with such measurements leak"
 	}
 	return s.Label.Meaning(), chance
 }

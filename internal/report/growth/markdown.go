@@ -77,10 +77,10 @@ func (g *Report) markdownTable(p *text.Printer) {
 
 func labelWithConfidence(l verdict.Site, confidence float64) string {
 	if l.IsLeak() {
-		return fmt.Sprintf("**%s** %s", l, percent(confidence))
+		return fmt.Sprintf("**%s** %s", l, Percent(confidence))
 	}
 	if l == verdict.Suspect {
-		return fmt.Sprintf("%s %s", l, percent(confidence))
+		return fmt.Sprintf("%s %s", l, Percent(confidence))
 	}
 	return l.String()
 }

@@ -95,7 +95,7 @@ func (g *Report) chance() string {
 	if g.Result.Why.DataMissing() {
 		return ""
 	}
-	return "chance of a leak: " + percent(g.Result.Chance)
+	return "chance of a leak: " + Percent(g.Result.Chance)
 }
 
 // chance returns the probability that the process leaks as text; empty if it has no verdict.
@@ -103,11 +103,11 @@ func (p *Process) chance() string {
 	if p.Chance == nil {
 		return ""
 	}
-	return "chance of a leak: " + percent(*p.Chance)
+	return "chance of a leak: " + Percent(*p.Chance)
 }
 
-// percent returns a probability as text.
-func percent(p float64) string {
+// Percent returns a probability as text.
+func Percent(p float64) string {
 	switch {
 	case p < 0.005:
 		return "below 1 %"
@@ -119,7 +119,7 @@ func percent(p float64) string {
 
 // shortPercent returns a probability as text for tables.
 func shortPercent(p float64) string {
-	return strings.NewReplacer("below ", "<", "over ", ">", " ", "").Replace(percent(p))
+	return strings.NewReplacer("below ", "<", "over ", ">", " ", "").Replace(Percent(p))
 }
 
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.

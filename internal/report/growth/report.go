@@ -150,10 +150,10 @@ func (g *Report) headline() string {
 // ownChance is the chance of the site that the headline names, if another one leaks more likely; else "".
 func (g *Report) ownChance() string {
 	site, _ := g.named()
-	if site == nil || site.Confidence >= g.Result.Chance || percent(site.Confidence) == percent(g.Result.Chance) {
+	if site == nil || site.Confidence >= g.Result.Chance || Percent(site.Confidence) == Percent(g.Result.Chance) {
 		return ""
 	}
-	return " (that of this site: " + percent(site.Confidence) + ")"
+	return " (that of this site: " + Percent(site.Confidence) + ")"
 }
 
 // verdictRendition is that of the verdict on a series.

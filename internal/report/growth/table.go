@@ -123,7 +123,7 @@ func CauseShare(c *growth.Cause) string {
 // row is a site with its numbers and its name, without remarks.
 func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 	unit, factor := g.RateUnit()
-	label := labelText(s.Label, s.Confidence)
+	label := LabelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
 	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
@@ -244,13 +244,13 @@ func parts(s *growth.Site) string {
 	for i := range s.Parts {
 		p := &s.Parts[i]
 		list = append(list, fmt.Sprintf("%s: %s, %s", units.Count(len(p.Members), "call path"),
-			labelText(p.Label, p.Confidence), units.SignedBytes(p.Gained)))
+			LabelText(p.Label, p.Confidence), units.SignedBytes(p.Gained)))
 	}
 	return strings.Join(list, "; ")
 }
 
-// labelText is the verdict on a site, with the confidence where that matters.
-func labelText(l verdict.Site, confidence float64) string {
+// LabelText is the verdict on a site, with the confidence where that matters.
+func LabelText(l verdict.Site, confidence float64) string {
 	if l.IsSuspicious() {
 		return l.String() + " " + shortPercent(confidence)
 	}
@@ -268,6 +268,6 @@ func pooled(s *growth.Site, leaksIn int) string {
 		leaks = fmt.Sprintf(", and leaks in %d of them", leaksIn)
 	}
 	return fmt.Sprintf("grew in %s, by %s in all%s; chance of a leak: %s by this process alone, %s by all of them",
-		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), leaks, percent(s.Pool.Own),
-		percent(s.Pool.Confidence))
+		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), leaks, Percent(s.Pool.Own),
+		Percent(s.Pool.Confidence))
 }
