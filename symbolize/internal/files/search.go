@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/debuginfod"
@@ -16,30 +17,27 @@ type Search struct {
 	Binary string
 	// Sysroot precedes every path. Files outside it are used only if they have the recorded build ID.
 	Sysroot string
-	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files; nil
-	// means /usr/lib/debug: below Sysroot, and for files outside it also this machine's.
+	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files. They
+	// precede /usr/lib/debug: below Sysroot, and for files outside it also this machine's.
 	DebugDirs []string
 }
 
 // debugDirs returns where the debug files of a file are.
 func (s Search) debugDirs(path string) []string {
-	if s.DebugDirs != nil {
-		return s.DebugDirs
-	}
-	dirs := DefaultDebugDirs(s.Sysroot)
-	if below, err := filepath.Rel(s.Sysroot, path); err == nil && filepath.IsLocal(below) {
-		dirs = dirs[:1] // the debug files of a file in Sysroot are in Sysroot
-	}
-	return dirs
+	return append(slices.Clip(s.DebugDirs), s.usualDebugDirs(path)...)
 }
 
-// DefaultDebugDirs returns the directories of separate debug files: that below a system root, and this machine's.
-func DefaultDebugDirs(sysroot string) []string {
-	const debugDir = "/usr/lib/debug"
-	if sysroot == "" {
-		return []string{debugDir}
+// usualDebugDirs returns the directories to which distributions install the debug files of a file.
+func (s Search) usualDebugDirs(path string) []string {
+	const dir = "/usr/lib/debug"
+	below, err := filepath.Rel(s.Sysroot, path)
+	switch {
+	case s.Sysroot == "":
+		return []string{dir}
+	case err == nil && filepath.IsLocal(below): // its debug file is in Sysroot, too
+		return []string{filepath.Join(s.Sysroot, dir)}
 	}
-	return []string{filepath.Join(sysroot, debugDir), debugDir}
+	return []string{filepath.Join(s.Sysroot, dir), dir}
 }
 
 // Module opens the file of the module that was mapped from path: Binary if it is the main program,
