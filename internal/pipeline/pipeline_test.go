@@ -10,6 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -201,4 +203,9 @@ func TestBundleName(t *testing.T) {
 	} {
 		require.Equal(t, want+bundle.Suffix, pipeline.BundleName(path), path)
 	}
+}
+
+// TestEnoughSnapshots: the process that is chosen unjudged has as many snapshots as a verdict needs.
+func TestEnoughSnapshots(t *testing.T) {
+	require.Equal(t, verdict.MinPoints, series.MinSnapshots)
 }

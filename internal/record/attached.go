@@ -185,6 +185,9 @@ func (a *attachment) describe(s *attach.Session) []string {
 		fmt.Sprintf("recording %s %s; one thread was stopped for %.1f ms", of, until, s.Pause.Seconds()*1000),
 		fmt.Sprintf("snapshots %s go to %s", a.plan.When, a.plan.Dir),
 	}
+	if hint := languageHint(a.plan.Target.Exe, fmt.Sprintf("/proc/%d/exe", a.PID)); hint != "" {
+		lines = append(lines, "hint: "+hint)
+	}
 	return append(lines, a.coverage(s)...)
 }
 

@@ -283,9 +283,21 @@ func LoaderOf(f *elf.File) string {
 	return ""
 }
 
+// IsGo reports whether a file is a Go program.
+func IsGo(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return isGo(f)
+}
+
+func isGo(f *elf.File) bool { return f.Section(".go.buildinfo") != nil }
+
 // staticRemedy returns the end of a message about a static program: what to do instead.
 func staticRemedy(f *elf.File) string {
-	if f.Section(".go.buildinfo") != nil {
+	if isGo(f) {
 		return "; it is a Go program: if it serves net/http/pprof, heaplapse scrape takes its heap profiles"
 	}
 	return "; link it dynamically, or link gperftools into it and set HEAPPROFILE"

@@ -49,7 +49,8 @@ func (d *Document) HTML(w io.Writer) error {
 	return document.Execute(w, v)
 }
 
-// documentView is the data of the document's template. The methods of the worst process are its own.
+// documentView is the data of the document's template. The methods of the worst process are its
+// own.
 type documentView struct {
 	view
 	All    []view
@@ -154,8 +155,8 @@ type processRow struct {
 	Opens int
 }
 
-// ProcessRows are the rows of the table of processes; none if there is only one. Commands that are all
-// the same are left out.
+// ProcessRows are the rows of the table of processes; none if there is only one. Commands that are
+// all the same are left out.
 func (v documentView) ProcessRows() (out []processRow) {
 	for _, r := range v.rows {
 		at := slices.IndexFunc(v.All, func(m view) bool { return m.id == r.ID })

@@ -100,6 +100,17 @@ func (d *Describer) Frames(row []symbolize.SiteID) []Frame {
 	return out
 }
 
+// Caller returns the nearest caller that a test accepts, on the first of a row's call paths that has one.
+func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (caller Caller, ok bool) {
+	for _, site := range row {
+		callers := d.callers(site, math.MaxInt)
+		if i := slices.IndexFunc(callers, accept); i >= 0 {
+			return callers[i], true
+		}
+	}
+	return Caller{}, false
+}
+
 func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return d.symbols.Stack(d.symbols.SiteStack(site))
 }
