@@ -51,6 +51,25 @@ func (r *resolver) openImage(ctx context.Context, file *elffile.File) (*image, e
 
 func hasDebug(f *elffile.File) bool { return f.Has(".debug_info") || f.Has(".zdebug_info") }
 
+// canName reports whether a file, or another one with its debug information, names one of some locations, or may do so.
+func (r *resolver) canName(ctx context.Context, file *elffile.File, located []*Location) bool {
+	symbols, err := r.style.symbols(file)
+	if hasDebug(file) || err != nil { // an error is reported where the names are read
+		return true
+	}
+	if slices.ContainsFunc(located, func(l *Location) bool {
+		_, ok := symbols.Find(l.Offset-1, "")
+		return ok
+	}) {
+		return true
+	}
+	debug := r.search.DebugFile(ctx, file)
+	if debug != nil {
+		debug.Close()
+	}
+	return debug != nil
+}
+
 func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Data, error) {
 	sections, err := debugSections(info, "")
 	if err != nil {

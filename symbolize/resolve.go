@@ -38,8 +38,8 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 	return s, nil
 }
 
-// Program returns the main program of a series, with the reason why its file cannot name addresses: it is missing, or
-// is not the one that ran. It names none. Program returns nil if no stack has an address in the program, or if the
+// Program returns the main program of a series, with the reason why its file cannot name addresses: it is missing, is
+// not the one that ran, or was stripped. It names none. Program returns nil if no stack has an address in the program, or if the
 // snapshots have names of their own.
 func Program(ctx context.Context, from *series.Series, o Options) *Module {
 	source := o.source(filepath.Join(from.Dir(), manifest.VDSOFile))
@@ -50,7 +50,11 @@ func Program(ctx context.Context, from *series.Series, o Options) *Module {
 		return nil
 	}
 	r, m := newResolver(o, source, forHeaps), &s.Modules[jobs[i].id]
-	r.inFile(ctx, jobs[i], m, func(file *elffile.File) { r.locate(file, jobs[i], m) })
+	r.inFile(ctx, jobs[i], m, func(file *elffile.File) {
+		if r.locate(file, jobs[i], m) && !r.canName(ctx, file, jobs[i].out) {
+			m.Reason = ReasonNoSymbols
+		}
+	})
 	return m
 }
 

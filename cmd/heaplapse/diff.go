@@ -39,6 +39,7 @@ What a truncated snapshot hides is shown as a bound.
 
   heaplapse diff p.0002.heap p.0024.heap
   heaplapse diff last-week/ today/
+  heaplapse diff last-week/ today/ --process 4711,815    processes of the one and of the other
   heaplapse diff A B C --persist     allocated between A and B, and still in use in C`,
 		Args: help.Between(2, 3),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
@@ -47,6 +48,7 @@ What a truncated snapshot hides is shown as a bound.
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.persist, "persist", false, "take three snapshots: list what was allocated between the first two and is still in use in the third")
 	})
+	f.TwoPaths = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` sites")

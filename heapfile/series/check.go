@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/internal/mappings"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -29,10 +30,15 @@ func (s *Series) warnf(kind heapfile.WarningKind, format string, args ...any) {
 	s.Warnings = append(s.Warnings, heapfile.Warning{Kind: kind, Count: 1, Msg: fmt.Sprintf(format, args...)})
 }
 
-// warnOthers warns of processes that are not read. why is the reason why this process is.
-func (s *Series) warnOthers(why string) {
-	s.warnf(heapfile.WarnManyProcesses, "several processes wrote snapshots; reading %s with %d snapshots (%s); ignored: %s",
-		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
+// warnOthers warns of processes that are not read.
+func (s *Series) warnOthers() {
+	const listed = 3
+	others := joinProcesses(s.Others[:min(len(s.Others), listed)])
+	if more := len(s.Others) - listed; more > 0 {
+		others += fmt.Sprintf(" and %d more", more)
+	}
+	s.warnf(heapfile.WarnManyProcesses, "several processes wrote snapshots; reading %s with %d snapshots, because %s; ignored: %s",
+		s.Process.Title(), s.Process.Files, s.Chosen, others)
 }
 
 // warnImages warns of restarts and forks.
@@ -91,7 +97,7 @@ func forked(heads []*Head, list []AddressSpace) bool {
 	}
 	for i := 1; i < len(heads); i++ {
 		a, b := heads[i-1].Image, heads[i].Image
-		if a != b && len(first[a]) > 0 && len(first[b]) > 0 && !anchorsMoved(first[a], first[b]) {
+		if a != b && len(first[a]) > 0 && len(first[b]) > 0 && !mappings.Moved(first[a], first[b]) {
 			return true
 		}
 	}

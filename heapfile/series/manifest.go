@@ -135,67 +135,6 @@ func (s *recorded) describe(p *Process) {
 	p.End = endOf(s.Manifest, p.PID)
 }
 
-// requested returns the process that runs the recorded command, or 0 if that is unknown.
-func (s *recorded) requested() int {
-	if s.Manifest == nil || s.Recording == nil || len(s.Recording.Command) == 0 {
-		return 0
-	}
-	want := s.Recording.Command
-	program := filepath.Base(want[0])
-	alike := 0
-	for _, p := range s.Processes {
-		if slices.Equal(p.Command, want) {
-			return p.PID
-		}
-		if alike == 0 && (filepath.Base(p.Exe) == program || (len(p.Command) > 0 && filepath.Base(p.Command[0]) == program)) {
-			alike = p.PID
-		}
-	}
-	return alike
-}
-
-// preferred chooses one of several processes and returns the reason.
-func preferred(processes []Process, s *recorded) (index int, why string) {
-	if s.Manifest == nil {
-		return indexOfMax(
-			processes,
-			func(a, b Process) int { return cmp.Or(heapFirst(a, b), cmp.Compare(a.PeakInuse, b.PeakInuse)) },
-		), "the largest heap"
-	}
-	most := indexOfMax(processes, func(a, b Process) int {
-		return cmp.Or(heapFirst(a, b), cmp.Compare(a.Files, b.Files), cmp.Compare(a.PeakInuse, b.PeakInuse))
-	})
-	pid := s.requested()
-	requested := slices.IndexFunc(processes, func(p Process) bool { return p.PID != 0 && p.PID == pid })
-	// A process with far fewer snapshots is a wrapper, such as a shell.
-	if requested >= 0 && 2*processes[requested].Files >= processes[most].Files {
-		return requested, "the recorded program"
-	}
-	return most, "the most"
-}
-
-// heapFirst compares processes by whether their snapshots are of the heap.
-func heapFirst(a, b Process) int {
-	switch {
-	case a.Goroutines == b.Goroutines:
-		return 0
-	case a.Goroutines:
-		return -1
-	}
-	return 1
-}
-
-// indexOfMax returns the index of the largest process, the first of equals.
-func indexOfMax(processes []Process, compare func(a, b Process) int) int {
-	best := 0
-	for i := range processes {
-		if compare(processes[i], processes[best]) > 0 {
-			best = i
-		}
-	}
-	return best
-}
-
 // useManifest adds what the manifest says of the series. It returns the times of the snapshots, or
 // nil unless all have one.
 func (s *Series) useManifest(known *recorded) []time.Time {

@@ -36,47 +36,6 @@ func asked(command string) string {
 		strings.ReplaceAll(command, " ", `","`))
 }
 
-// several are snapshots of two processes: p.NNNN.heap, and p_20.NNNN.heap with larger heaps.
-func several(first, second int) map[string]string {
-	files := map[string]string{}
-	for i := range first {
-		files[fmt.Sprintf("p.%04d.heap", i+1)] = heap(10, 1000*(i+1))
-	}
-	for i := range second {
-		files[fmt.Sprintf("p_20.%04d.heap", i+1)] = heap(9000, 1000*(i+1))
-	}
-	return files
-}
-
-func TestRecordedProgramIsSelectedUnlessItIsAWrapper(t *testing.T) {
-	for rule, c := range map[string]struct {
-		first, second int
-		lines         []string
-		want          int
-		why           string
-	}{
-		"the recorded command": {4, 6, []string{asked("python3 train.py"), ran(10, "python3 train.py"), ran(20, "python3 worker.py")}, 10,
-			"reading 10 (python3 train.py) with 4 snapshots (the recorded program); ignored: 20 (python3 worker.py)"},
-		"the recorded program, run by an interpreter": {4, 6, []string{asked("train.py"), ran(20, "other x"), ran(10, "train.py x")}, 10,
-			"reading 10 (train.py x)"},
-		"the program that a shell started": {1, 6, []string{asked("sh run.sh"), ran(10, "sh run.sh"), ran(20, "server -v")}, 20,
-			"reading 20 (server -v) with 6 snapshots (the most); ignored: 10 (sh run.sh)"},
-		"the most snapshots, if no command was recorded": {6, 4, nil, 10, "reading 10 with 6 snapshots (the most); ignored: 20"},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			files := several(c.first, c.second)
-			lines := c.lines
-			for i := range c.first {
-				lines = append(lines, wrote(fmt.Sprintf("p.%04d.heap", i+1), 10, i))
-			}
-			files[manifest.Name] = recorded(lines...)
-			s := open(t, series.Options{}, put(t, files))
-			require.Equal(t, c.want, s.Process.PID)
-			require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnManyProcesses).Msg, c.why)
-		})
-	}
-}
-
 func TestManifestSeparatesProcessesOfOnePrefix(t *testing.T) {
 	files := serial(rising(5)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 8, 1), wrote("p.0003.heap", 7, 2), wrote("p.0004.heap", 8, 3))

@@ -34,9 +34,10 @@ type Process struct {
 	// processes.
 	Goroutines bool
 
-	program string // name of the program, if the names of the files do not tell processes apart
-	parent  int    // 0 if it is unknown
-	files   []sourceFile
+	program     string // name of the program, if the names of the files do not tell processes apart
+	parent      int    // 0 if it is unknown
+	files       []sourceFile
+	laterGrowth int64 // of the heap in the later half of the snapshots, in bytes, raw; known as PeakInuse is
 }
 
 // Title returns String and the command line, if that is known: 4711 (python3 train.py).

@@ -15,9 +15,9 @@ import (
 type Recording struct {
 	// Processes are those that wrote snapshots, at least one.
 	Processes []Process
-	// Main is the index of the process that is most likely meant. It is the recorded program if it
-	// wrote at least half as many snapshots as any other process, else the process that wrote most;
-	// without a manifest, the process with the largest heap.
+	// Main is the index of the process that is most likely meant: the one whose heap grew most in the
+	// later half of its snapshots or, if none grew, of those with most snapshots the one with the
+	// largest heap.
 	Main int
 	// Problems are the paths that could not be used.
 	Problems []Problem
@@ -52,10 +52,13 @@ func Find(paths []string, o Options) (*Recording, error) {
 		return nil, err
 	}
 	if len(r.Processes) > 1 {
-		r.Main, r.mainFor = preferred(r.Processes, r.known.of(r.Processes[0].files[0]))
+		r.Main, r.mainFor = preferred(r.Processes)
 	}
 	return r, nil
 }
+
+// ErrNoProcess is wrapped by the error of a process that wrote no snapshots.
+var ErrNoProcess = errors.New("no process")
 
 // UnusableError is the error of paths or of a process without usable snapshots.
 type UnusableError struct {
@@ -100,16 +103,18 @@ func (r *Recording) usable(processes []Process, check func(more int64) error) []
 	}
 	for i := range processes {
 		p := &processes[i]
+		var inuse []int64
 		p.files = slices.DeleteFunc(p.files, func(f sourceFile) bool {
 			if err := f.summarize(check); err != nil {
 				r.Problems = append(r.Problems, Problem{Path: f.path, Err: err, Named: f.named})
 				return true
 			}
+			inuse = append(inuse, f.summary.Total.InuseBytes)
 			p.PeakInuse = max(p.PeakInuse, f.summary.Total.InuseBytes)
 			p.Goroutines = f.summary.Format == heapfile.FormatGoroutines
 			return false
 		})
-		p.Files = len(p.files)
+		p.Files, p.laterGrowth = len(p.files), laterGrowth(inuse)
 	}
 	return slices.DeleteFunc(processes, func(p Process) bool { return p.Files == 0 })
 }
@@ -119,7 +124,7 @@ func (r *Recording) usable(processes []Process, check func(more int64) error) []
 func (r *Recording) Choose(process string) (int, error) {
 	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.matches(process) })
 	if i < 0 {
-		return 0, fmt.Errorf("no process %q; there are: %s", process, joinProcesses(r.Processes))
+		return 0, fmt.Errorf("%w %q; there are: %s", ErrNoProcess, process, joinProcesses(r.Processes))
 	}
 	return i, nil
 }
@@ -158,7 +163,8 @@ func (r *Recording) OpenOne(o Options) (*Series, error) {
 	s := r.series(chosen, o)
 	s.Problems, s.Warnings = slices.Clone(r.Problems), slices.Clone(r.Warnings)
 	if o.Process == "" && len(s.Others) > 0 {
-		s.warnOthers(r.mainFor)
+		s.Chosen = r.mainFor
+		s.warnOthers()
 	}
 	return s.read(r, o)
 }

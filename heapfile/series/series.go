@@ -45,6 +45,8 @@ type Series struct {
 	Process Process
 	// Others are the other processes of the recording.
 	Others []Process
+	// Chosen is the reason why this process is read and not another; "" if the options chose it.
+	Chosen string
 	// Heads are the snapshots without their rows.
 	Heads []*Head
 	// RSS is the resident set size of the process at each snapshot, and PSS its proportional set

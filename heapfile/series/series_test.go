@@ -193,7 +193,7 @@ func processes(t *testing.T) string {
 	})
 }
 
-func TestProcessWithTheLargestHeapIsSelected(t *testing.T) {
+func TestOneOfSeveralProcessesIsSelected(t *testing.T) {
 	s := open(t, series.Options{}, processes(t))
 	require.Equal(t, []string{"p_4711.0001.heap", "p_4711.0002.heap"}, names(s))
 	require.Equal(t, 4711, s.Process.PID)
@@ -202,7 +202,7 @@ func TestProcessWithTheLargestHeapIsSelected(t *testing.T) {
 	require.Equal(t, int64(500), s.Process.PeakInuse)
 	require.Len(t, s.Others, 2)
 	w := heaptest.Find(t, s.Warnings, heapfile.WarnManyProcesses)
-	require.Contains(t, w.Msg, "reading 4711 with 2 snapshots (the largest heap); ignored: ")
+	require.Contains(t, w.Msg, "reading 4711 with 2 snapshots, because its heap grew most in the later half of its snapshots; ignored: ")
 	require.Contains(t, w.Msg, "4712")
 	require.True(t, w.Harmless())
 }

@@ -19,6 +19,7 @@ const (
 	Top
 	Explain
 	Verbose
+	Symbols
 	Markdown
 	Evidence
 
@@ -32,6 +33,7 @@ const (
 
 	// Options of the regression check.
 	Work
+	Workload
 	Force
 	RequireBaseline
 	TextOutput
@@ -75,6 +77,7 @@ var words = [...]string{
 	Top:      "a row limit of",
 	Explain:  "the site to explain",
 	Verbose:  "verbose output",
+	Symbols:  "a check of the names of functions",
 	Markdown: "as Markdown",
 	Evidence: "a report of leaks",
 
@@ -86,6 +89,7 @@ var words = [...]string{
 	SourceRoot: "a source root",
 
 	Work:            "an amount of work",
+	Workload:        "a name of the workload",
 	Force:           "the request to compare anyway",
 	RequireBaseline: "requiring a baseline",
 	TextOutput:      "text output",
@@ -113,15 +117,6 @@ var words = [...]string{
 	Timeout:  "the time limit",
 	Retry:    "the time for further attempts",
 	MaxSize:  "the size limit",
-}
-
-// All returns all options.
-func All() []Option {
-	out := make([]Option, len(words))
-	for i := range out {
-		out[i] = Option(i)
-	}
-	return out
 }
 
 // Flags are the flags that set the options, such as --sysroot. Texts use plain words for an option

@@ -2,26 +2,31 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 )
 
-// Compare compares the last snapshots at two paths.
+// Compare compares the last snapshots at two paths. The process of current may name one of each, as in
+// "4711,4712".
 func (p *Pipeline) Compare(
 	ctx context.Context,
 	basePath, currentPath string,
 	base, current *Source,
 	o compare.Options,
 ) (*compare.Comparison, error) {
-	currentSide, err := p.side(ctx, currentPath, current)
+	of := processesOf(current.Process)
+	currentSide, err := p.side(ctx, currentPath, current.of(of[1]))
 	if err != nil {
 		return nil, err
 	}
 	defer currentSide.Series.Close()
-	baseSide, err := p.side(ctx, basePath, base)
+	baseSide, err := p.side(ctx, basePath, base.of(of[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +39,7 @@ func (p *Pipeline) Compare(
 
 // side reads the last snapshot at a path. The caller closes its series.
 func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.Side, error) {
-	in, err := p.Open([]string{path}, o, nil)
+	in, err := p.openSide(path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +51,30 @@ func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.S
 		in.Close()
 	}
 	return side, err
+}
+
+// openSide opens the series at one of two paths. The caller closes it.
+func (p *Pipeline) openSide(path string, o *Source) (*Input, error) {
+	in, err := p.Open([]string{path}, o, nil)
+	if errors.Is(err, series.ErrNoProcess) {
+		return nil, fmt.Errorf("%s: %w%s", path, err, p.Flags.If(option.Process, "; %s BASE,CURRENT names one of each PATH"))
+	}
+	return in, err
+}
+
+// processesOf returns the processes of the base and of the current snapshots: "BASE,CURRENT", or one for both.
+func processesOf(both string) [2]string {
+	base, current, two := strings.Cut(both, ",")
+	if !two {
+		current = base
+	}
+	return [2]string{base, current}
+}
+
+// of returns the source for a process.
+func (o Source) of(process string) *Source {
+	o.Process = process
+	return &o
 }
 
 // Persist compares three snapshots of one process.

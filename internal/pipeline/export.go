@@ -153,13 +153,14 @@ func mergeSeries(c *convert.Converter, s *series.Series, t *target) error {
 }
 
 // ExportDifference converts the difference of the last snapshots at two paths, which may be of
-// different processes.
+// different processes: Process may name one of each, as in "4711,4712".
 func (p *Pipeline) ExportDifference(ctx context.Context, base, current string, o *Export) error {
 	var encoded [2]convert.Encoded
 	var out *target
 	var name string
+	process := processesOf(o.Process)
 	for i, path := range []string{base, current} {
-		in, err := p.Open([]string{path}, &o.Source, nil)
+		in, err := p.openSide(path, o.Source.of(process[i]))
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ const DefaultSnapshots = series.DefaultSnapshots
 // Source is how snapshots are read and named, and which of their stacks count.
 type Source struct {
 	// Process is the PID or the prefix of one of several processes; "" is the one that is most
-	// likely meant.
+	// likely meant. Of two recordings that are compared, it may be one of each, as in "4711,4712".
 	Process string
 	// Snapshots is the number of snapshots to make of a recording of all allocations; 0 means
 	// DefaultSnapshots.
@@ -202,7 +202,10 @@ func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) 
 		return err
 	}
 	in.Symbols = symbols
-	p.tellSymbols(symbols)
+	p.tellSymbols(symbols, o.Sysroot)
+	if len(in.recording.Processes) == 1 { // others may need the files
+		p.tellDebugFiles(symbols, o.DebugDirs)
+	}
 	return nil
 }
 

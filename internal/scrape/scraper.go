@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/request"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // scraper takes the snapshots of one service.
@@ -24,8 +26,8 @@ type scraper struct {
 	restarts restarts
 }
 
-// run takes snapshots until the time is over or the context ends. It returns an error if there is no
-// snapshot.
+// run takes snapshots until the time is over or the context ends. It returns an error if there is
+// no snapshot.
 func (s *scraper) run(ctx context.Context) error {
 	for due := s.created; !s.over(due) && request.Sleep(ctx, time.Until(due)); {
 		start := time.Now()
@@ -39,7 +41,7 @@ func (s *scraper) run(ctx context.Context) error {
 			}
 			due = after(due, s.interval())
 		case s.first.IsZero() && s.isFinal(err):
-			return err
+			return s.gaveUp(err)
 		default:
 			s.failures++
 			due = time.Now().Add(s.backoff())
@@ -67,6 +69,21 @@ func (s *scraper) over(due time.Time) bool {
 func (s *scraper) isFinal(err error) bool {
 	var refused *request.Refusal
 	return errors.As(err, &refused) || time.Since(s.created) >= s.Wait
+}
+
+// gaveUp adds to the error of the last attempt how long the service was waited for, and what to do. A service that
+// answers is there.
+func (s *scraper) gaveUp(err error) error {
+	var refused *request.Refusal
+	if errors.As(err, &refused) || errors.Is(err, request.ErrEndsEarly) {
+		return err
+	}
+	waited := ""
+	if s.Wait > 0 {
+		waited = fmt.Sprintf("; gave up after %s%s", units.Duration(time.Since(s.created).Seconds()),
+			s.Flags.If(option.Wait, " (%s %s)", s.Wait))
+	}
+	return fmt.Errorf("%w%s: check that the service runs, and with curl that it can be reached from here", err, waited)
 }
 
 // Parameters of the times that are chosen automatically.
@@ -162,8 +179,8 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 	return nil
 }
 
-// adviseGC advises the query that makes Go collect garbage, unless the URL has it or the user does not
-// want it.
+// adviseGC advises the query that makes Go collect garbage, unless the URL has it or the user does
+// not want it.
 func (s *scraper) adviseGC(p *profile, f *fetched) {
 	if !s.NoGC && f.head.Producer == "go" && p.kind == heap && !p.url.Query().Has("gc") {
 		s.store.note("%s shows the heap as of the last garbage collections: add gc=1 to its query, and the service collects first",

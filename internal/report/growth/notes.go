@@ -2,10 +2,10 @@ package growth
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -94,7 +94,7 @@ func (g *Report) chance() string {
 	if g.Result.Why.DataMissing() {
 		return ""
 	}
-	return "chance of a leak: " + percent(g.Result.Chance)
+	return "chance of a leak: " + text.Percent(g.Result.Chance)
 }
 
 // chance returns the probability that the process leaks as text; empty if it has no verdict.
@@ -102,23 +102,7 @@ func (p *Process) chance() string {
 	if p.Chance == nil {
 		return ""
 	}
-	return "chance of a leak: " + percent(*p.Chance)
-}
-
-// percent returns a probability as text.
-func percent(p float64) string {
-	switch {
-	case p < 0.005:
-		return "below 1 %"
-	case p > 0.995:
-		return "over 99 %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*p)
-}
-
-// shortPercent returns a probability as text for tables.
-func shortPercent(p float64) string {
-	return strings.NewReplacer("below ", "<", "over ", ">", " ", "").Replace(percent(p))
+	return "chance of a leak: " + text.Percent(*p.Chance)
 }
 
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.
@@ -138,17 +122,17 @@ func (g *Report) Notes() []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))
 	}
+	idle := g.idleEnd()
 	if r.LargestStable != nil {
-		v := g.Describe(r.LargestStable)
-		out = append(
-			out,
-			fmt.Sprintf(
-				"%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with %s",
-				v.Heading(),
-				units.Bytes(r.LargestStable.Gained),
-				g.Flags.Of(option.Since),
-			),
-		)
+		advice := ": record for longer, or select its time with " + g.Flags.Of(option.Since)
+		if idle != "" {
+			advice = "" // the next note has it
+		}
+		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough for a verdict%s",
+			g.Describe(r.LargestStable).Heading(), units.Bytes(r.LargestStable.Gained), advice))
+	}
+	if idle != "" && r.Verdict != verdict.SeriesLeak && g.Next() != idle {
+		out = append(out, idle)
 	}
 	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(

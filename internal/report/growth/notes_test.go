@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -78,7 +79,7 @@ func TestRangeNotes(t *testing.T) {
 }
 
 func TestGrowthNotes(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Result.Notes = []growth.Note{
 		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5}, {Kind: growth.NoteProcessGrew, Bytes: 12 << 20},
 		{Kind: growth.NoteSilentEnd, Time: 33 * time.Second},
@@ -107,7 +108,7 @@ func TestWarningsGetAdvice(t *testing.T) {
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
 	got := text.AllWarnings(s, option.Flags{option.Process: "--process"})
-	require.Equal(t, "several processes wrote snapshots (choose with --process)", got[0].Error())
+	require.Equal(t, "several processes wrote snapshots (--process chooses another; heaplapse growth judges all)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
 	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")
 	require.Equal(t, "several processes wrote snapshots", text.AllWarnings(s, nil)[0].Error())

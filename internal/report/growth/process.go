@@ -3,6 +3,7 @@ package growth
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,7 +194,11 @@ func Short(all []Process) (n int) {
 const atTheEnd = 5 * time.Second
 
 func (p *Process) severity() int {
-	if p.notJudged != "" {
+	switch {
+	case p.notJudged == "":
+	case p.Heap == nil: // it was not read
+		return -1
+	default:
 		return 0
 	}
 	return len(verdict.AllSeries()) - p.Verdict.Rank()
@@ -209,9 +214,9 @@ func (g *Report) judged() (out []Process) {
 	return out
 }
 
-// among is the process of the report among several: its name, and how many have the same verdict. It
-// is empty if only one was judged.
-func (g *Report) among() string {
+// Among is the process of the report among several: its name, and how many have the same verdict. It
+// is empty if only one was judged, or none has the verdict, which rests on what the others lack then.
+func (g *Report) Among() string {
 	all := g.judged()
 	if len(all) < 2 {
 		return ""
@@ -222,7 +227,23 @@ func (g *Report) among() string {
 			alike++
 		}
 	}
+	if alike == 0 {
+		return ""
+	}
 	return g.Result.Verdict.Among(text.Clean(g.Series.Process.Name()), alike, len(all))
+}
+
+// leaksIn is the number of processes in which a site leaks.
+func leaksIn(all []Process, key siteKey) (n int) {
+	for i := range all {
+		p := &all[i]
+		if p.result != nil && slices.ContainsFunc(p.result.Sites, func(s growth.Site) bool {
+			return s.Label.IsLeak() && p.sites[s.Members[0]].key == key
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // notJudgedNote is the number of processes that were not judged, and why; empty if there are none

@@ -24,6 +24,7 @@ func TestWorse(t *testing.T) {
 		{Verdict: verdict.SeriesNoLeak, Chance: chance(0.5), judgedFor: 60, leaked: 1},
 		{Verdict: verdict.SeriesNoLeak, Chance: chance(0.1), judgedFor: 60, leaked: 1000},
 		{Verdict: verdict.SeriesNoLeak, Chance: chance(0.2), judgedFor: 10},
+		{Verdict: verdict.SeriesUndecided, Heap: &Heap{}, notJudged: tooShort},
 		NotJudged(Process{}.Process, "its files are damaged"),
 	}
 	for i := range ordered {

@@ -21,6 +21,9 @@ func (i *Info) facts(p *text.Printer) {
 	first := s.Heads[0]
 	fact := func(name, format string, args ...any) { p.Linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
 	fact("process", "%s", text.Clean(s.Process.Title()))
+	if s.Chosen != "" {
+		fact("chosen", "of %d processes: %s; heaplapse growth judges all", len(s.Others)+1, s.Chosen)
+	}
 	i.recorded(fact)
 	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.leftOutText())
 	fact("format", "%s (%s)", first.Format, text.Clean(cmp.Or(first.Format.Allocator(), first.Producer)))

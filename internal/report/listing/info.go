@@ -142,8 +142,10 @@ func (i *Info) findings(p *text.Printer) {
 	warnings := text.AllWarnings(i.Series, i.Flags)
 	names := siteview.ProgramRemedy(i.Program, i.Flags)
 	if len(warnings) == 0 && len(i.Series.Problems) == 0 && names == "" {
-		p.Linef("")
-		p.Linef("nothing suspicious found")
+		if i.Unnamed.Negligible() {
+			p.Linef("")
+			p.Linef("nothing suspicious found%s", i.unchecked())
+		}
 		return
 	}
 	p.Linef("")
@@ -156,4 +158,12 @@ func (i *Info) findings(p *text.Printer) {
 	if names != "" {
 		p.Linef("no names of the program's functions: %s", text.Message(names))
 	}
+}
+
+// unchecked is what was not looked at, and how to look at it; empty if the names of functions were.
+func (i *Info) unchecked() string {
+	if i.Unnamed != nil {
+		return ""
+	}
+	return i.Flags.If(option.Symbols, "; %s also checks the names of functions")
 }

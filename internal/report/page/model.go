@@ -123,7 +123,9 @@ type Moment struct {
 // Site is a row of the table. Labels in addition to those of growth: suppressed (known growth),
 // other (folded sites) and unlisted (memory that truncated snapshots do not list).
 type Site struct {
-	Label      string  `json:"label"`
+	Label string `json:"label"`
+	// Verdict is the label and, where that matters, the chance of a leak, in words.
+	Verdict    string  `json:"verdict,omitempty"`
 	Confidence float64 `json:"confidence"`
 	Title      string  `json:"title"`
 	Where      string  `json:"where"`
@@ -183,8 +185,8 @@ type Path struct {
 type Tree struct {
 	Parents   []int `json:"parents"`
 	Functions []int `json:"functions"`
-	// Frames are, by node, a frame that has its file and line, -1 for none. Several are the nodes that
-	// have other lines, too. Blamed are the nodes that memory is attributed to.
+	// Frames are, by node, a frame that has its file and line, -1 for none. Several are the nodes
+	// that have other lines, too. Blamed are the nodes that memory is attributed to.
 	Frames  []int `json:"frames"`
 	Several []int `json:"several"`
 	Blamed  []int `json:"blamed"`
@@ -280,7 +282,8 @@ func (t *tables) function(i int) int {
 	})
 }
 
-// place adds the places of a node, and returns the frame with the most memory; -1 if it has no file.
+// place adds the places of a node, and returns the frame with the most memory; -1 if it has no
+// file.
 func (t *tables) place(node int, p *places) int {
 	if p.blamed {
 		t.m.Tree.Blamed = append(t.m.Tree.Blamed, node)

@@ -92,10 +92,9 @@ func (u *Unnamed) Done() *Unnamed {
 // shownModules is the number of modules that a row lists.
 const shownModules = 2
 
-// Text writes the summary, with the flags that help, unless less than a hundredth of the memory has
-// no name.
+// Text writes the summary, with the flags that help, unless [Unnamed.Negligible].
 func (u *Unnamed) Text(p *text.Printer, f option.Flags) {
-	if u.negligible() {
+	if u.Negligible() {
 		return
 	}
 	p.Linef("")
@@ -107,16 +106,16 @@ func (u *Unnamed) Text(p *text.Printer, f option.Flags) {
 	}
 }
 
-// Sentence returns the summary in one line, with the largest row. It is empty if less than a hundredth of the memory
-// has no name.
+// Sentence returns the summary in one line, with the largest row. It is empty if [Unnamed.Negligible].
 func (u *Unnamed) Sentence(f option.Flags) string {
-	if u.negligible() {
+	if u.Negligible() {
 		return ""
 	}
 	return u.sum() + ": " + u.reason(u.Rows[0], f)
 }
 
-func (u *Unnamed) negligible() bool { return u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 }
+// Negligible reports whether less than a hundredth of the memory has no name, or nothing was counted. u may be nil.
+func (u *Unnamed) Negligible() bool { return u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 }
 
 func (u *Unnamed) sum() string {
 	return fmt.Sprintf("functions without a name allocated %s of the %s on recorded stacks",

@@ -28,7 +28,7 @@ func AllWarnings(s *series.Series, f option.Flags) []heapfile.Warning {
 	}
 	for i := range out {
 		if out[i].Kind == heapfile.WarnManyProcesses {
-			out[i].Msg += f.If(option.Process, " (choose with %s)")
+			out[i].Msg += f.If(option.Process, " (%s chooses another; heaplapse growth judges all)")
 		}
 	}
 	return out

@@ -16,6 +16,7 @@ func All() option.Flags {
 		option.Top:      "--top",
 		option.Explain:  "--explain",
 		option.Verbose:  "-v",
+		option.Symbols:  "--symbols",
 		option.Markdown: "--format md",
 		option.Evidence: "--evidence",
 
@@ -27,6 +28,7 @@ func All() option.Flags {
 		option.SourceRoot: "--source-root",
 
 		option.Work:            "--work",
+		option.Workload:        "--workload",
 		option.Force:           "--force",
 		option.RequireBaseline: "--require-baseline",
 		option.TextOutput:      "-o text=-",

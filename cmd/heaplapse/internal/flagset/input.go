@@ -16,6 +16,8 @@ import (
 type Series struct {
 	// AllProcesses reports whether the command reads all processes by default. It is set before Define.
 	AllProcesses bool
+	// TwoPaths reports whether the command compares two PATHs. It is set before Define.
+	TwoPaths bool
 
 	process   string
 	snapshots int
@@ -24,9 +26,12 @@ type Series struct {
 
 // Define adds the flags to a set.
 func (f *Series) Define(flags *pflag.FlagSet) {
-	usual := "the recorded program, or the one with the largest heap"
+	usual := "the one whose heap grew most in the later half of its snapshots"
 	if f.AllProcesses {
 		usual = "all of them"
+	}
+	if f.TwoPaths {
+		usual += "; BASE,CURRENT: one of each PATH"
 	}
 	flags.StringVar(&f.process, "process", "", "if there are several processes, read the one with this `PID` or prefix (default: "+usual+")")
 	flags.IntVar(&f.snapshots, "snapshots", pipeline.DefaultSnapshots, "make `N` snapshots of a recording of heaptrack")
