@@ -32,6 +32,7 @@ test: deps ## run the tests
 .PHONY: test-race
 test-race: deps ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
+	CGO_ENABLED=1 go test -C scripts -race -timeout 30m ./...
 
 .PHONY: test-full
 test-full: export HEAPLAPSE_FULL = 1

@@ -46,8 +46,8 @@ func New(series *series.Series, symbols *symbolize.Symbols, o Options) (*Convert
 	return c, err
 }
 
-// Has reports whether the profiles have a sample type. If a snapshot of the series has no cumulative
-// counts, or does not count objects, no profile of the series has these types.
+// Has reports whether the profiles have a sample type. If a snapshot of the series has no
+// cumulative counts, or does not count objects, no profile of the series has these types.
 func (c *Converter) Has(t SampleType) bool { return slices.Contains(c.types, t) }
 
 // Samples holds the samples of one profile: one per stack. Values are estimates of the process's

@@ -115,8 +115,8 @@ func foldedFrame(l *symbolize.Location, f *symbolize.Frame) string {
 	return fmt.Sprintf("%s (%s:%d)", f.Function, symbolize.FileName(f.File), f.Line)
 }
 
-// foldedSafe replaces the character that separates functions, and those that may not be printed, such
-// as line breaks.
+// foldedSafe replaces the character that separates functions, and those that may not be printed,
+// such as line breaks.
 func foldedSafe(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -17,8 +17,8 @@ import (
 // which later ones repeat, so that it reads a series many times faster than [ReadFile] does. The
 // zero value is ready to use. A Decoder is not safe for concurrent use.
 type Decoder struct {
-	// Check, if not nil, is called for each MiB that is read, and before much memory is used. Its error
-	// ends the file; the error of ReadFile wraps it.
+	// Check, if not nil, is called for each MiB that is read, and before much memory is used. Its
+	// error ends the file; the error of ReadFile wraps it.
 	Check func(more int64) error
 	// Merge adds the rows of one stack, unless they are samples that must be scaled one by one.
 	// Head.Rows counts the rows of the file in any case.
@@ -449,9 +449,9 @@ func (d *Decoder) add(s Sample) {
 	}
 }
 
-// merge adds the counts of a row to those of the earlier row of the same stack, if there is one, and
-// reports whether it did. Samples cannot be added before they are scaled, and a negative count may be
-// the remainder of a larger one.
+// merge adds the counts of a row to those of the earlier row of the same stack, if there is one,
+// and reports whether it did. Samples cannot be added before they are scaled, and a negative count
+// may be the remainder of a larger one.
 func (d *Decoder) merge(s Sample) bool {
 	if !d.Merge || (d.snap.Format.Sampled() && d.snap.Period > 1) || s.Truncated || isNegative(s.Counts) {
 		return false

@@ -6,11 +6,11 @@
 //
 // # Contract
 //
-// Reading is pure: the [Snapshot] depends only on the bytes. Raw addresses and raw
-// counts are kept; rows are never scaled, or dropped because they look odd. They are added only if
-// [Decoder.Merge] is set and the sum is exact. [Sample.Estimate] is the only function that turns raw
-// counts into estimates of the heap, and only estimates may be summed. [Head.Estimate] calls it as
-// the format requires.
+// Reading is pure: the [Snapshot] depends only on the bytes. Raw addresses and raw counts are kept;
+// rows are never scaled, or dropped because they look odd. They are added only if [Decoder.Merge]
+// is set and the sum is exact. [Sample.Estimate] is the only function that turns raw counts into
+// estimates of the heap, and only estimates may be summed. [Head.Estimate] calls it as the format
+// requires.
 //
 // What is missing is data, too: a truncated snapshot has a bound for what it hides
 // ([Completeness]), and each tolerated defect is a typed [Warning] with file and line. Only a file

@@ -35,8 +35,8 @@ func (d *Decoder) finish() {
 
 // hasAlloc reports whether the cumulative counts are real. gperftools' sampled snapshots repeat the
 // in-use counts in the brackets, and jemalloc writes zeros there unless prof_accum is on.
-// gperftools' heap profiler and heaplapse's engine always count; jemalloc 3 writes the header of the
-// former with zeros if it does not count.
+// gperftools' heap profiler and heaplapse's engine always count; jemalloc 3 writes the header of
+// the former with zeros if it does not count.
 func hasAlloc(s *Snapshot) bool {
 	switch s.Format {
 	case FormatPprof, FormatGoroutines:
@@ -85,8 +85,8 @@ func (d *Decoder) compareHeader() {
 	)
 }
 
-// noteImpossible warns of totals with fewer bytes allocated than in use. jemalloc's raw counts may be
-// so; the estimates are not.
+// noteImpossible warns of totals with fewer bytes allocated than in use. jemalloc's raw counts may
+// be so; the estimates are not.
 func (d *Decoder) noteImpossible() {
 	s := d.snap
 	total := s.Total

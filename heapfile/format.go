@@ -51,8 +51,8 @@ func (f Format) String() string {
 // Profile reports whether the format is that of pprof.
 func (f Format) Profile() bool { return f == FormatPprof || f == FormatGoroutines }
 
-// Allocator returns the name of what writes this format: "tcmalloc", "jemalloc" or "heaplapse"; "" if
-// the format does not tell (see Head.Producer).
+// Allocator returns the name of what writes this format: "tcmalloc", "jemalloc" or "heaplapse"; ""
+// if the format does not tell (see Head.Producer).
 func (f Format) Allocator() string {
 	switch f {
 	case FormatPprof, FormatGoroutines:

@@ -148,8 +148,8 @@ func parseProcMaps(m Mapping, rest string) (Mapping, bool) {
 
 // parseBSD decodes what follows the range in a line of FreeBSD's and DragonFly's kernel
 // (sys/fs/procfs/procfs_map.c): resident and private pages, object, permissions, references,
-// shadows, flags, copy on write, needs copy, type, path, and on FreeBSD whether a credential charges
-// the memory, and its user:
+// shadows, flags, copy on write, needs copy, type, path, and on FreeBSD whether a credential
+// charges the memory, and its user:
 //
 //	0x800600000 0x80061a000 26 0 0xfffff800035a0000 r-x 75 33 0x1004 COW NC vnode /libexec/ld-elf.so.1 NCH -1
 //

@@ -73,7 +73,8 @@ func profileError(path string, err error) error {
 	return &SyntaxError{File: path, Msg: "damaged pprof profile", Err: err}
 }
 
-// locations sets the mappings and symbols of the snapshot, and reports whether a location has no name.
+// locations sets the mappings and symbols of the snapshot, and reports whether a location has no
+// name.
 func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
 	s, r := d.snap, &d.profile
 	maps := p.Mappings()

@@ -45,9 +45,9 @@ func readAlone(src *source, name string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ReadFile decodes the file at a path of a file system. name is its name in messages. The Samples of
-// the snapshot refer to Stacks, which also holds the stacks of earlier files. The errors are those of
-// [Read].
+// ReadFile decodes the file at a path of a file system. name is its name in messages. The Samples
+// of the snapshot refer to Stacks, which also holds the stacks of earlier files. The errors are
+// those of [Read].
 func (d *Decoder) ReadFile(fsys fs.FS, path, name string) (*Snapshot, error) {
 	src, err := openSource(fsys, path, name)
 	if err != nil {
@@ -85,16 +85,17 @@ func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
 // Summary is what a file says of itself without its rows.
 type Summary struct {
 	Format Format
-	// Total is the raw total in the header, or the sum of a pprof profile; zero if the header has none.
+	// Total is the raw total in the header, or the sum of a pprof profile; zero if the header has
+	// none.
 	Total Counts
-	// Program and BuildID are those of the program, and Recorded is the time of the snapshot. They are
-	// known only of pprof profiles.
+	// Program and BuildID are those of the program, and Recorded is the time of the snapshot. They
+	// are known only of pprof profiles.
 	Program, BuildID string
 	Recorded         time.Time
 }
 
-// ReadSummary returns the summary of a file. name is the name of the file in messages. check, if not
-// nil, is as Decoder.Check.
+// ReadSummary returns the summary of a file. name is the name of the file in messages. check, if
+// not nil, is as Decoder.Check.
 func ReadSummary(fsys fs.FS, path, name string, check func(more int64) error) (Summary, error) {
 	src, err := openSource(fsys, path, name)
 	if err != nil {

@@ -19,13 +19,14 @@ type Head struct {
 	HasTotal bool
 	// NoObjects is set if the file does not count objects: those of Total and of the rows are 0.
 	NoObjects bool
-	// Producer is what wrote a pprof profile: "go", "jemalloc_pprof", "datadog", "tcmalloc", "heaplapse",
-	// the name in a comment "by: NAME", or "unknown". It is "" in other formats.
+	// Producer is what wrote a pprof profile: "go", "jemalloc_pprof", "datadog", "tcmalloc",
+	// "heaplapse", the name in a comment "by: NAME", or "unknown". It is "" in other formats.
 	Producer string
-	// PeriodAssumed is set if the file does not have the period, so that it is the producer's default.
+	// PeriodAssumed is set if the file does not have the period, so that it is the producer's
+	// default.
 	PeriodAssumed bool
-	// DepthLimit is the largest number of frames that the writer keeps of a stack, leaf first; 0 if it
-	// is unknown, or if there is none.
+	// DepthLimit is the largest number of frames that the writer keeps of a stack, leaf first; 0 if
+	// it is unknown, or if there is none.
 	DepthLimit int
 	// HasAlloc reports whether the cumulative counts are real: some formats repeat the in-use
 	// counts or write zeros there.
@@ -36,8 +37,8 @@ type Head struct {
 	Rows         int
 	Completeness Completeness
 	Warnings     []Warning
-	// Recorded is the time stored within the file (that of a pprof profile, else a gzip header's MTIME,
-	// the time of the file that was compressed); zero if there is none.
+	// Recorded is the time stored within the file (that of a pprof profile, else a gzip header's
+	// MTIME, the time of the file that was compressed); zero if there is none.
 	Recorded time.Time
 	// Modified is the file's own modification time; zero for standard input.
 	Modified time.Time
@@ -113,22 +114,23 @@ type Thread struct {
 	Counts
 }
 
-// Symbol is the functions at an address, innermost (inlined) first: one line of a `--- symbol` section,
-// or a location of a pprof profile.
+// Symbol is the functions at an address, innermost (inlined) first: one line of a `--- symbol`
+// section, or a location of a pprof profile.
 type Symbol struct {
 	Addr   Addr
 	Frames []Frame
-	// MadeUp is set if the address is not one of the process: it is a hash of the frames, has the top
-	// bit, and means the same in all files. Profiles may have names without addresses.
+	// MadeUp is set if the address is not one of the process: it is a hash of the frames, has the
+	// top bit, and means the same in all files. Profiles may have names without addresses.
 	MadeUp bool
-	// Path and BuildID are those of the mapped file that contains the code, if MadeUp is set and they
-	// are known.
+	// Path and BuildID are those of the mapped file that contains the code, if MadeUp is set and
+	// they are known.
 	Path, BuildID string
 }
 
 // Frame is one function at an address. Only pprof profiles have more than its name.
 type Frame struct {
-	// Function is the name of the function; Linkage is the mangled name, or "" if it does not differ.
+	// Function is the name of the function; Linkage is the mangled name, or "" if it does not
+	// differ.
 	Function, Linkage       string
 	File                    string
 	Line, Column, StartLine int
@@ -145,8 +147,8 @@ type Mapping struct {
 	Deleted bool
 	Inode   uint64
 	BuildID string // hex; "" unless the line has one
-	// Virtual is set if the distance of an address from Start is an ELF virtual address of the file,
-	// not a file offset. Start and Limit are made up then, and the same in all files.
+	// Virtual is set if the distance of an address from Start is an ELF virtual address of the
+	// file, not a file offset. Start and Limit are made up then, and the same in all files.
 	Virtual bool
 }
 

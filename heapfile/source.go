@@ -70,8 +70,8 @@ type Unpacked struct {
 	Modified time.Time
 }
 
-// Unpack opens a file and decompresses gzip and zstd. check, if not nil, is called for each MiB that is
-// read; its error is that of the reader. name is the name of the file in messages.
+// Unpack opens a file and decompresses gzip and zstd. check, if not nil, is called for each MiB
+// that is read; its error is that of the reader. name is the name of the file in messages.
 func Unpack(fsys fs.FS, path, name string, check func(more int64) error) (*Unpacked, error) {
 	f, modified, err := openFile(fsys, path, name)
 	if err != nil {
@@ -176,7 +176,8 @@ func gunzip(s *source, r io.Reader) (io.Reader, error) {
 	return z, nil
 }
 
-// noTime is what some writers store if they have no time: the low 32 bits of Go's zero time, in 2042.
+// noTime is what some writers store if they have no time: the low 32 bits of Go's zero time, in
+// 2042.
 var noTime = time.Unix(0x886e0900, 0)
 
 func unzstd(s *source, r io.Reader) (io.Reader, error) {
@@ -188,8 +189,8 @@ func unzstd(s *source, r io.Reader) (io.Reader, error) {
 	return z, nil
 }
 
-// A snapshot compresses well, to a tenth or a fiftieth of its size. What expands far more is made to
-// take the time and the memory of the reader. A trace of a loop repeats a few bytes.
+// A snapshot compresses well, to a tenth or a fiftieth of its size. What expands far more is made
+// to take the time and the memory of the reader. A trace of a loop repeats a few bytes.
 const (
 	maxRatio      = 1000
 	maxTraceRatio = 20_000

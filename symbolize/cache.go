@@ -13,7 +13,7 @@ import (
 
 // namesVersion is part of the cache key, because development builds have no version of their own. A
 // change of the names that are shown increments it.
-const namesVersion = 4
+const namesVersion = 5
 
 // Flags in a cache: properties of the module and its debug file.
 const (

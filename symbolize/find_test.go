@@ -21,7 +21,8 @@ func firstCall(t *testing.T, as string, o Options) (Module, Location) {
 	return s.Modules[0], s.Locations[s.Stack(0)[10]]
 }
 
-// TestSysroot checks that files outside the sysroot are not used, not even the one that was mapped.
+// TestSysroot checks that files outside the sysroot are not used without a recorded build ID, not even the one that was
+// mapped.
 func TestSysroot(t *testing.T) {
 	path := standard(t).main
 	root := t.TempDir()
@@ -36,6 +37,25 @@ func TestSysroot(t *testing.T) {
 	require.True(t, l.Named())
 	require.Equal(t, inRoot, m.File)
 	require.Equal(t, path, m.Path, "the path that was mapped")
+}
+
+// TestOutsideTheSysroot checks that a file that the sysroot lacks, as it lacks the C library if it has the program
+// alone, is used from its own path if it has the recorded build ID.
+func TestOutsideTheSysroot(t *testing.T) {
+	mine, root := relinked(t, "-Wl,--build-id=0xcc11223344"), t.TempDir()
+	calls := callsOf(t, mine)[:20]
+	series := seriesOf(t, mapsOf(t, mine, mine, base), loadedAt(calls, base))
+	for id, want := range map[string]Reason{"cc11223344": ReasonNone, "cc55667788": ReasonMissing, "": ReasonMissing} {
+		series.BuildIDs = map[string]string{mine: id}
+		s := resolve(t, series, Options{Sysroot: root})
+		require.Equal(t, want, s.Modules[0].Reason, id)
+		require.Equal(t, want == ReasonNone, s.Locations[s.Stack(0)[10]].Named(), id)
+	}
+	series.BuildIDs = map[string]string{mine: "cc11223344"}
+	inRoot := filepath.Join(root, mine)
+	require.NoError(t, os.MkdirAll(filepath.Dir(inRoot), 0o700))
+	copyFile(t, mine, inRoot)
+	require.Equal(t, inRoot, resolve(t, series, Options{Sysroot: root}).Modules[0].File, "the sysroot comes first")
 }
 
 // TestBinary checks that Binary replaces the main program and no other module.
@@ -140,6 +160,43 @@ func TestDebugFileInDirItself(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestDebugFileBeside checks that a debug file with the build ID of a program is found beside it and in .debug, without
+// .gnu_debuglink, and that a debug or unstripped file itself can be named.
+func TestDebugFileBeside(t *testing.T) {
+	whole, other := relinked(t, "-Wl,--build-id=0xaa11"), relinked(t, "-Wl,--build-id=0xbb22")
+	dir := t.TempDir()
+	stripped := filepath.Join(dir, "program")
+	run(t, "", "objcopy", "--strip-all", whole, stripped)
+	lines := func(dirs ...string) (n int) {
+		got, err := ELF(t.Context(), stripped, textAddresses(t, whole)[:2000], Options{DebugDirs: dirs})
+		require.NoError(t, err)
+		for _, l := range got {
+			if l.Named() && l.Frames[0].Line > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	require.Zero(t, lines())
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".debug"), 0o700))
+	for _, name := range []string{"program.debug", ".debug/program.debug", ".debug/program"} {
+		debug := filepath.Join(dir, name)
+		run(t, "", "objcopy", "--only-keep-debug", other, debug)
+		require.Zero(t, lines(), "%s of another build", name)
+		copyFile(t, stripped, debug)
+		require.Zero(t, lines(), "%s is stripped", name)
+		run(t, "", "objcopy", "--only-keep-debug", whole, debug)
+		require.NotZero(t, lines(), name)
+		require.NoError(t, os.Remove(debug))
+	}
+	apart := filepath.Join(t.TempDir(), "any name")
+	run(t, "", "objcopy", "--only-keep-debug", whole, apart)
+	require.NotZero(t, lines(apart))
+	require.NotZero(t, lines(whole), "the unstripped program")
+	require.NotZero(t, lines(stripped, whole), "a stripped one does not hide it")
+	require.Zero(t, lines(other))
 }
 
 // TestFileByBuildID checks that a missing file is found by its recorded build ID: either the whole

@@ -41,6 +41,7 @@ func (s *Symbols) resolveGenerated(series *series.Series, o Options, source file
 			l.nameByMaps(maps)
 		}
 	}
+	s.nameInlined()
 }
 
 // mapFile is a file that names addresses outside of files. users is nil unless other users can make
@@ -77,7 +78,7 @@ func (l *Location) nameByMaps(maps []*jit.Map) {
 	for _, m := range maps {
 		if f, ok := m.Find(uint64(l.Address) - 1); ok {
 			l.Frames = []Frame{{Function: f.Function, File: f.File, Line: f.Line, Column: f.Column, StartLine: f.StartLine}}
-			l.Source, l.Reason = mapSources[m.Kind], ReasonNone
+			l.Source, l.Reason, l.code = mapSources[m.Kind], ReasonNone, m.Code(uint64(l.Address)-1)
 			return
 		}
 	}

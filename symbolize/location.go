@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
@@ -56,7 +57,8 @@ type Location struct {
 	Near         string
 	NearDistance uint64
 
-	shown bool // the names are demangled
+	shown bool     // the names are demangled
+	code  jit.Code // of a just-in-time compiler; zero for other code
 }
 
 // Named reports whether the location has at least one frame.

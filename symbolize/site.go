@@ -36,15 +36,16 @@ type placeKey struct {
 
 func newSiteTable(s *Symbols) siteTable {
 	places := map[placeKey]uint32{}
-	number := make([]uint32, len(s.Locations))
+	numbers := make([][]uint32, len(s.Locations))
 	for i := range s.Locations {
-		key := keyOf(&s.Locations[i])
-		n, ok := places[key]
-		if !ok {
-			n = uint32(len(places))
-			places[key] = n
+		for _, key := range keysOf(&s.Locations[i]) {
+			n, ok := places[key]
+			if !ok {
+				n = uint32(len(places))
+				places[key] = n
+			}
+			numbers[i] = append(numbers[i], n)
 		}
-		number[i] = n
 	}
 	t := siteTable{of: make([]SiteID, len(s.ends))}
 	known := map[string]SiteID{}
@@ -52,7 +53,9 @@ func newSiteTable(s *Symbols) siteTable {
 	for id := range s.ends {
 		key = key[:0]
 		for _, l := range s.Stack(heapfile.StackID(id)) {
-			key = binary.LittleEndian.AppendUint32(key, number[l])
+			for _, n := range numbers[l] {
+				key = binary.LittleEndian.AppendUint32(key, n)
+			}
 		}
 		site, ok := known[string(key)]
 		if !ok {
@@ -65,15 +68,19 @@ func newSiteTable(s *Symbols) siteTable {
 	return t
 }
 
-func keyOf(l *Location) placeKey {
+// keysOf returns the place of a location. Generated code has one for each function, so that a stack is the same whether
+// a function was compiled into its caller or not.
+func keysOf(l *Location) (keys []placeKey) {
 	switch {
 	case l.MadeUp():
-		return placeKey{module: NoModule, offset: uint64(l.Address)}
+		return []placeKey{{module: NoModule, offset: uint64(l.Address)}}
 	case l.Module != NoModule:
-		return placeKey{module: l.Module, offset: l.Offset}
+		return []placeKey{{module: l.Module, offset: l.Offset}}
 	case l.Source == SourcePerfMap || l.Source == SourceJITDump || l.Source == SourceFrames:
-		f := l.Frames[0]
-		return placeKey{module: NoModule, name: f.Function + "\x00" + f.File, offset: uint64(f.Line)}
+		for _, f := range l.Frames {
+			keys = append(keys, placeKey{module: NoModule, name: f.Function + "\x00" + f.File, offset: uint64(f.Line)})
+		}
+		return keys
 	}
-	return placeKey{module: NoModule, offset: uint64(l.Address), space: l.Space}
+	return []placeKey{{module: NoModule, offset: uint64(l.Address), space: l.Space}}
 }

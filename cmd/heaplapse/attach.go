@@ -136,8 +136,8 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	return nil
 }
 
-// filesOf is the flag that finds the files of a process that has another root directory, such as one in a container.
-// They are there only as long as the process lives.
+// filesOf is the flag that finds the files of a process that has another root directory, such as
+// one in a container. They are there only as long as the process lives.
 func filesOf(pid int) string {
 	root := fmt.Sprintf("/proc/%d/root", pid)
 	if _, err := os.Stat(root); err != nil || atomicfile.SameFile(root, "/") {

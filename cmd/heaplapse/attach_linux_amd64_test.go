@@ -115,6 +115,27 @@ func TestAttachTwice(t *testing.T) {
 	assert.Equal(t, "ready\nsteps were made\n", p.stdout)
 }
 
+// TestAttachToTheRecorder: the process of record is taken for the program that it records, and the refusal tells them
+// apart. A wrapper is not the program.
+func TestAttachToTheRecorder(t *testing.T) {
+	t.Parallel()
+	const script = `import os, time
+print("ready", flush=True)
+while not os.path.exists(os.environ["STOP"]): time.sleep(0.02)`
+	for _, command := range [][]string{{python(t), "-c", script}, {"sh", "-c", `"$0" -c "$1"; true`, python(t), script}} {
+		p := runPlain(t, "heaplapse", append([]string{"record", "-o", filepath.Join(t.TempDir(), "out"), "--"}, command...)...)
+		program := proc.Descendants(p.cmd.Process.Pid)
+		cmd := exec.Command("heaplapse", "attach", p.pid())
+		cmd.Dir = t.TempDir()
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		assert.Regexp(t, fmt.Sprintf(`^heaplapse: process %s is heaplapse itself, which records process %d \(python3.*\): `+
+			`heaplapse growth DIR reads its snapshots while it runs\n$`, p.pid(), program[len(program)-1]), string(out))
+		assert.Equal(t, 126, cmd.ProcessState.ExitCode())
+		p.end(t)
+	}
+}
+
 // TestAttachWorkers attaches to a process with workers, to it alone, and to one of its workers.
 func TestAttachWorkers(t *testing.T) {
 	t.Parallel()

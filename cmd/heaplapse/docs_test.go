@@ -202,6 +202,40 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
+// TestContributingIsTrue: the changes that CONTRIBUTING.md walks through name files that exist, and a name after
+// a file is in it. A step without a file, such as a command, has no names.
+func TestContributingIsTrue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(testutil.Root(t), "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	_, walks, found := strings.Cut(string(text), "## Three changes, step by step\n")
+	require.True(t, found)
+	walks, _, _ = strings.Cut(walks, "\n## ")
+	_, walks, _ = strings.Cut(walks, "\n\n") // the sentence that names this test
+	checked := 0
+	for _, step := range regexp.MustCompile(`\n(?:\d+\. |\n)`).Split(walks, -1) {
+		var files string
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(step, -1) {
+			switch name := m[1]; {
+			case strings.Contains(name, " "), name == "rss", files == "" && !strings.Contains(name, "/"):
+			case strings.Contains(name, "/"):
+				path := filepath.Join(testutil.Root(t), name)
+				info, err := os.Stat(path)
+				require.NoError(t, err, step)
+				if !info.IsDir() {
+					content, err := os.ReadFile(path)
+					require.NoError(t, err)
+					files += string(content)
+				}
+				checked++
+			default:
+				require.Regexp(t, `\b`+regexp.QuoteMeta(name)+`\b`, files, "no %s in the files of: %s", name, step)
+				checked++
+			}
+		}
+	}
+	require.Greater(t, checked, 30)
+}
+
 // anchors returns the anchors of the headings of a Markdown file, as GitHub names them.
 func anchors(t *testing.T, path string) []string {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -82,8 +83,8 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	f.Base.Add(cmd, "snapshots of earlier runs")
 	help.Levels(
 		cmd,
-		"baseline current work suppressions force bytes percent output top",
-		"require-baseline workload share-of-total z binary sysroot debuginfod",
+		"baseline current workload work force bytes percent output top",
+		"suppressions require-baseline share-of-total z binary sysroot debuginfod",
 	)
 }
 
@@ -127,7 +128,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	result, err := gate.Compare(current, runs, reference, o)
 	var notComparable *gate.NotComparableError
 	if errors.As(err, &notComparable) {
-		return errors.New(gatereport.NotComparable(notComparable) + "; --force compares anyway")
+		return errors.New(gatereport.NotComparable(notComparable, flagname.All()))
 	}
 	if err != nil {
 		return err
@@ -181,7 +182,8 @@ var gateThresholds = []struct {
 	{"z", "and by at least `N` standard deviations of the noise between runs (default 3; 0 ignores the noise)", "a number, 0 or more", units.ParseNumber, func(o *gate.Override) **float64 { return &o.Z }},
 }
 
-// gateOptions returns how the runs are compared. Flags override the configuration, which may be nil.
+// gateOptions returns how the runs are compared. Flags override the configuration, which may be
+// nil.
 func (f *gateFlags) gateOptions(c *config.Config) (gate.Options, error) {
 	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
 	if c != nil {

@@ -36,8 +36,9 @@ type app struct {
 	signals    interrupt.Handler
 }
 
-// init keeps the main thread for main, which only waits. The kernel gives signals to the main thread: if
-// that waited for a disk that does not answer, record could not forward them to the program.
+// init keeps the main thread for main, which only waits. The kernel gives signals to the main
+// thread: if that waited for a disk that does not answer, record could not forward them to the
+// program.
 func init() { runtime.LockOSThread() }
 
 func main() {

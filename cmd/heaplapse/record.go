@@ -194,8 +194,8 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	return nil
 }
 
-// misplaced returns the first argument of the program that is written like a flag of record, which may have been meant;
-// "" if there is none, or if record has this flag.
+// misplaced returns the first argument of the program that is written like a flag of record, which
+// may have been meant; "" if there is none, or if record has this flag.
 func misplaced(flags *pflag.FlagSet, args []string) string {
 	for _, arg := range args {
 		word, _, _ := strings.Cut(arg, "=")
@@ -220,9 +220,10 @@ func (a *app) endAs(outcome record.Outcome) {
 	a.status, a.Failed = outcome.Status, false
 }
 
-// runUnrecorded becomes the program, if it can run although err keeps it from being recorded. Else it
-// returns err. It runs the program and stays if it has more to do: it ends the program after --duration,
-// says again that the directory holds another recording, or a thread waits for a file system.
+// runUnrecorded becomes the program, if it can run although err keeps it from being recorded. Else
+// it returns err. It runs the program and stays if it has more to do: it ends the program after
+// --duration, says again that the directory holds another recording, or a thread waits for a file
+// system.
 func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Options, err error) error {
 	if f.orFail || f.dryRun || !record.CanRun(err) {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/baselines"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/fleet"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
@@ -61,7 +62,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Record and inspect:",
 		a.recordCommand(), a.attachCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
-	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
+	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), baselines.Command(&a.Console))
 	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console), fleet.PushCommand(&a.Console))
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
 	cmd.AddCommand(a.versionCommand())

@@ -56,6 +56,7 @@ type meta struct {
 	Work      float64           `json:"work,omitempty"`
 	HasAlloc  bool              `json:"has_alloc"`
 	AbsentMax int64             `json:"absent_max_bytes,omitempty"`
+	Failure   string            `json:"failure,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Notes     []string          `json:"notes,omitempty"`
 }
@@ -126,14 +127,14 @@ func documentOf(r *Run) *document {
 func metaOf(m Meta) meta {
 	return meta{
 		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
-		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
+		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Failure, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
 		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
-		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
+		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Failure, m.Labels, m.Notes,
 	}
 }
 

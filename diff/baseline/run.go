@@ -65,6 +65,8 @@ type Meta struct {
 	// AbsentMax is the largest number of bytes in use that truncation may hide of a site that is
 	// absent.
 	AbsentMax int64
+	// Failure is how the program ended if it failed: "exit status 1", "SIGSEGV"; else "".
+	Failure string
 	// Labels are from the user, such as a commit.
 	Labels map[string]string
 	// Notes are facts about the run, as text, that a reader of a comparison must know, such as

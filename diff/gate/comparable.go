@@ -27,7 +27,8 @@ type Mismatch struct {
 	Kind MismatchKind
 	// Runs are the names of the runs that it is about.
 	Runs []string
-	// Earlier and Current are the formats, or workloads, that differ.
+	// Earlier and Current are the formats, workloads, or programs that differ. They are empty if the
+	// program is the same.
 	Earlier, Current string
 	// EarlierPeriod and CurrentPeriod are the sampling periods that differ.
 	EarlierPeriod, CurrentPeriod int64
@@ -46,7 +47,7 @@ const (
 	MismatchFormat    MismatchKind = "other format"      // Earlier, Current
 	MismatchPeriod    MismatchKind = "other period"      // EarlierPeriod, CurrentPeriod
 	MismatchWorkload  MismatchKind = "other workload"    // Earlier, Current
-	MismatchUnrelated MismatchKind = "unrelated"         // Share; Runs is empty
+	MismatchUnrelated MismatchKind = "unrelated"         // Share, Earlier, Current; Runs is empty
 )
 
 // mismatches are the reasons why the runs are not comparable, each with all runs that it is about.
@@ -87,18 +88,10 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	} else if current.Period != earlier.Period {
 		out = append(out, Mismatch{Kind: MismatchPeriod, EarlierPeriod: earlier.Period, CurrentPeriod: current.Period})
 	}
-	if current.Workload != earlier.Workload && current.Workload != "" && earlier.Workload != "" {
-		out = append(out, Mismatch{Kind: MismatchWorkload, Earlier: workload(earlier), Current: workload(current)})
+	if !current.SameWorkload(earlier) {
+		out = append(out, Mismatch{Kind: MismatchWorkload, Earlier: earlier.WorkloadName(), Current: current.WorkloadName()})
 	}
 	return out
-}
-
-// workload is that of a run for people: the command line instead of its hash.
-func workload(m *baseline.Meta) string {
-	if len(m.Command) > 0 && strings.HasPrefix(m.Workload, "command ") {
-		return strings.Join(m.Command, " ")
-	}
-	return m.Workload
 }
 
 // unrelatedShare is the share of the bytes of each run that match nothing from which on two runs have
@@ -114,7 +107,25 @@ func (r *Result) unrelated(comparisons []comparison) []Mismatch {
 	if r.Tiers.Unrelated() < unrelatedShare || moved || len(comparisons) == 0 || !comparisons[0].heap.tellsPrograms() {
 		return nil
 	}
-	return []Mismatch{{Kind: MismatchUnrelated, Share: r.UnmatchedShare()}}
+	m := Mismatch{Kind: MismatchUnrelated, Share: r.UnmatchedShare()}
+	if earlier := r.latest(); earlier != nil && earlier.Meta.BuildID != r.Current.Meta.BuildID {
+		m.Earlier, m.Current = programOf(&earlier.Meta), programOf(&r.Current.Meta)
+	}
+	return []Mismatch{m}
+}
+
+// latest is the newest baseline, or else the reference run; nil if there is neither.
+func (r *Result) latest() *baseline.Run {
+	if len(r.Baselines) > 0 {
+		return r.Baselines[0]
+	}
+	return r.Reference
+}
+
+// programOf is the program of a run, with its build ID.
+func programOf(m *baseline.Meta) string {
+	const shown = 8
+	return strings.TrimSpace(m.Program + " " + m.BuildID[:min(shown, len(m.BuildID))])
 }
 
 // tellsPrograms reports whether both heaps are large enough for a judgement of how they match: each
@@ -127,6 +138,9 @@ func (c change) tellsPrograms() bool {
 
 // ofCurrent are the notes that are kept with the current run.
 func (rs runs) ofCurrent() (out []Note) {
+	if f := rs.current().Meta.Failure; f != "" {
+		out = append(out, Note{Kind: NoteFailedRun, Text: f})
+	}
 	for _, text := range rs.current().Meta.Notes {
 		out = append(out, Note{Kind: NoteOfRun, Text: text})
 	}
@@ -138,6 +152,11 @@ func (rs runs) caveats() []Note {
 	out := rs.ofCurrent()
 	if len(rs.set) < LeastBaselines {
 		out = append(out, Note{Kind: NoteFewBaselines, Count: len(rs.set)})
+	}
+	for _, r := range rs.earlier() {
+		if f := r.Meta.Failure; f != "" {
+			out = append(out, Note{Kind: NoteFailedRun, Run: r.Meta.Name, Text: f})
+		}
 	}
 	out = append(out, rs.otherProgram()...)
 	out = append(out, rs.otherProcesses()...)

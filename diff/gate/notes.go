@@ -33,6 +33,8 @@ const (
 	NoteForced NoteKind = "forced"
 	// NoteOfRun: Text was noted when the current run was summarized.
 	NoteOfRun NoteKind = "run-note"
+	// NoteFailedRun: the program of Run failed, as Text says. Run is empty for the current run.
+	NoteFailedRun NoteKind = "failed-run"
 	// NoteFewBaselines: the baseline set has Count runs, fewer than LeastBaselines, so that the
 	// noise between runs is unknown.
 	NoteFewBaselines NoteKind = "few-baselines"

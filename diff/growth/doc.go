@@ -10,12 +10,11 @@
 // # Steps
 //
 // [Judge] calls a sequence of functions, each in its own file. A step takes the results of the
-// previous steps; only setPace in scope.go and joinInlined in inlined.go change them:
+// previous steps; only setPace in scope.go changes them:
 //
 //	scope.go     which snapshots are judged, and facts about all of them
 //	silence.go   the time after the last snapshot in which the process did not allocate
 //	group.go     which sites belong together, and which are suppressed
-//	inlined.go   moves the call paths that go on with those of another group to that group
 //	crowd.go     what the groups have in common: when they allocate, and when they grow
 //	heap.go      the trend of the whole heap, and of the resident set
 //	judge.go     the trend of each group, and of its members if the group does not leak

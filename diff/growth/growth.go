@@ -81,9 +81,6 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
 	gained := groups.heap[scope.Last] - groups.heap[scope.First]
 	j := judgement{scope, columns, symbols, blamer, options, gained, medianRise(scope, columns), crowd}
-	if o.GroupBy != sites.ByStack {
-		j.joinInlined(groups.members)
-	}
 	listed := list(j.groups(groups.members), gained, o)
 	result := conclude(scope, groups, judgeHeap(scope, groups.heap, j.imported(groups.members), options), listed)
 	j.addCauses(result, groups.members, listed)

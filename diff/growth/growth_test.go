@@ -190,6 +190,24 @@ func madeUpOf(t *testing.T, n int, paths ...callPath) string {
 	return dir
 }
 
+// TestAFunctionCompiledIntoItsCaller: keepOrder leaks. V8 compiles it into tick after 20 of 24 snapshots, so that its
+// call path ends, and that of tick begins.
+func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
+	const each = 256 << 10
+	dir := madeUpOf(t, 24,
+		callPath{" 0x7f0000000408 0x7f0000000108 0x7f0000000208", func(i int) int { return min(i, 20) * each }},
+		callPath{" 0x7f0000000408 0x7f0000000308", func(i int) int { return max(0, i-20) * each }})
+	const names = `7f0000000100 40 LazyCompile:~keepOrder /srv/app.js:10
+7f0000000200 40 LazyCompile:~tick /srv/app.js:33
+7f0000000300 40 LazyCompile:*tick /srv/app.js:33
+7f0000000400 40 malloc
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "perf-1.map"), []byte(names), 0o600))
+	j := judge(t, dir, "/nonexistent", growth.Options{All: true})
+	require.Equal(t, []string{"keepOrder"}, j.leaks())
+	require.EqualValues(t, 23*each, j.Sites[0].Gained)
+}
+
 func TestSitesOfAnUnnamedModuleAreDistinct(t *testing.T) {
 	dir := madeUp(t, 24,
 		site{0x400100, func(i int) int { return 1<<20 + i*(1<<19) }},

@@ -32,9 +32,6 @@ type judgement struct {
 func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq2[*Site, int] {
 	return func(yield func(*Site, int) bool) {
 		for i, members := range groups {
-			if len(members) == 0 {
-				continue // they were moved to another group
-			}
 			if s, tested := j.group(members, j.crowd.inStep(i)); !yield(&s, tested) {
 				return
 			}
@@ -147,7 +144,8 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 func (j *judgement) curve(ids []symbolize.SiteID) Site {
 	column := sumOf(j.columns, ids, j.scope.series.Heads)
 	s := siteOf(column, len(j.scope.series.Heads))
-	s.Gained = j.scope.gained(column)
+	first, last := j.scope.ends(column)
+	s.Gained, s.Held = last-first, last
 	return s
 }
 

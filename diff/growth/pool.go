@@ -9,6 +9,10 @@ const (
 	// poolOffset and poolSlope are what many processes add to the logarithm of the odds of a leak.
 	poolOffset, poolSlope = 1.5, 0.3
 	leastOdds             = 1e-3
+	// Workers of a program that do the same hold nearly as much as each other: less by this factor at most. What holds
+	// less soon counts for nothing.
+	nearlyAsMuch, reachPower = 1.5, 8
+	leastReach               = 1e-6
 )
 
 // Evidence is what one process of a program shows of a site that grew in it.
@@ -17,8 +21,8 @@ type Evidence struct {
 	Confidence float64
 	// Time is how long the process was judged, in units of the clock.
 	Time float64
-	// Gained is the growth in bytes.
-	Gained int64
+	// Gained is the growth in bytes, Held what is in use in the end.
+	Gained, Held int64
 }
 
 // Pool is what several processes of a program show of a site together.
@@ -30,14 +34,16 @@ type Pool struct {
 	Gained    int64
 }
 
-// PoolOf joins the evidence of one site. Processes in which the site does not grow say nothing: they may
-// not call it. The logarithms of the odds are averaged, by the square of the time: a shorter process shows
-// the beginning of what a longer one shows, and what fills up is full in the longest. That a site grows in
-// several processes makes a leak likelier. all is not empty, and all times are positive.
-func PoolOf(all []Evidence) (p Pool) {
+// PoolOf joins the evidence of one site, for a process in which it holds a number of bytes. Processes in which the site
+// does not grow say nothing: they may not call it. The logarithms of the odds are averaged. A process that is shorter,
+// or in which the site holds clearly less, shows the beginning of what this one shows: what fills up is full in the
+// longest, and what is full at less has another bound, or is hardly used. So the weight of a process is the square of
+// its time, times its reach. That a site grows in several processes makes a leak likelier. all is not empty, and all
+// times are positive.
+func PoolOf(all []Evidence, held int64) (p Pool) {
 	var weights, squares, odds float64
 	for _, e := range all {
-		w := e.Time * e.Time
+		w := e.Time * e.Time * e.reach(held)
 		weights += w
 		squares += w * w
 		odds += w * logOdds(e.Confidence)
@@ -48,6 +54,16 @@ func PoolOf(all []Evidence) (p Pool) {
 	more := 1 - squares/(weights*weights) // 0 for one process, 1 − 1/n for n of the same length
 	p.Confidence = 1 / (1 + math.Exp(-odds-more*(poolOffset+poolSlope*odds)))
 	return p
+}
+
+// reach is the weight of what the site holds in a process, for one in which it holds a number of bytes: 1 if it is
+// nearly as much or more, and never 0.
+func (e *Evidence) reach(held int64) float64 {
+	if held <= 0 {
+		return 1
+	}
+	share := min(1, nearlyAsMuch*float64(e.Held)/float64(held))
+	return max(leastReach, math.Pow(share, reachPower))
 }
 
 // logOdds returns the logarithm of the odds of a probability, within bounds.
@@ -62,12 +78,12 @@ func logOdds(p float64) float64 {
 func (r *Result) Pooled(of func(*Site) []Evidence, heap []Evidence, o Options) *Result {
 	out := *r
 	if len(heap) > 1 && r.Total.CanLeak {
-		out.Total = r.Total.WithConfidence(PoolOf(heap).Confidence, o.LeakConfidence)
+		out.Total = r.Total.WithConfidence(PoolOf(heap, r.LastHeap).Confidence, o.LeakConfidence)
 	}
 	out.Likeliest, out.Chance = nil, 0
 	pool := func(s *Site) {
 		if all := of(s); len(all) > 1 {
-			p := PoolOf(all)
+			p := PoolOf(all, s.Held)
 			p.Own = s.Confidence
 			s.Pool, s.Verdict = &p, s.WithConfidence(p.Confidence, o.LeakConfidence)
 		}

@@ -145,8 +145,8 @@ type Site struct {
 	trend.Verdict
 	// Pool is what all processes of the program show of the site; nil if it grew in one only.
 	Pool *Pool
-	// Gained is the last visible value minus the first, within the judged snapshots.
-	Gained int64
+	// Gained is the last visible value minus the first, within the judged snapshots. Held is the last one.
+	Gained, Held int64
 	// Members are its call paths, the one that grew most first; those of the first part first.
 	Members []symbolize.SiteID
 	// Parts are call paths that were judged apart, the worst first, because some leak and the others do not. The

@@ -2,10 +2,8 @@ package summary
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -17,9 +15,10 @@ import (
 func (s *scope) meta(o Options) baseline.Meta {
 	h := s.end.Head
 	m := baseline.Meta{
-		Name: cmp.Or(o.Name, s.series.Dir()), Workload: cmp.Or(o.Workload, CommandHash(o.Command)), Command: o.Command,
-		Program: path.Base(symbolize.MainProgram(s.series)), BuildID: BuildID(s.series, s.symbols), Format: h.Format.String(),
-		Snapshots: s.Len(), Work: o.Work, HasAlloc: h.HasAlloc, Labels: o.Labels,
+		Name: cmp.Or(o.Name, s.series.Dir()), Workload: cmp.Or(o.Workload, baseline.CommandWorkload(o.Command)),
+		Command: o.Command, Program: path.Base(symbolize.MainProgram(s.series)), BuildID: BuildID(s.series, s.symbols),
+		Format: h.Format.String(), Snapshots: s.Len(), Work: o.Work, HasAlloc: h.HasAlloc, Labels: o.Labels,
+		Failure: failure(s.series),
 	}
 	if h.IsEstimate() {
 		m.Period = h.Period
@@ -33,14 +32,18 @@ func (s *scope) meta(o Options) baseline.Meta {
 	return m
 }
 
-// CommandHash returns a hash of a command line, or "" if it is empty. It leaves out the program's
-// directory, which may differ between builds.
-func CommandHash(command []string) string {
-	if len(command) == 0 {
+// failure returns how the program ended if it failed. A program that the recorder ended did not.
+func failure(s *series.Series) string {
+	end, of := s.Ended()
+	switch {
+	case end == nil || of != s.Process.PID || end.Requested:
 		return ""
+	case end.Signal != "":
+		return end.Signal
+	case end.Status != nil && *end.Status != 0:
+		return fmt.Sprintf("exit status %d", *end.Status)
 	}
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{path.Base(command[0])}, command[1:]...), "\x00")))
-	return "command " + hex.EncodeToString(sum[:6])
+	return ""
 }
 
 // BuildID returns the build ID of the main program; "" if it is unknown.

@@ -168,15 +168,6 @@ var reasons = [...]reasonRow{
 	}},
 }
 
-// Reasons are all reasons.
-func Reasons() []Reason {
-	out := make([]Reason, len(reasons))
-	for i := range out {
-		out[i] = Reason(i)
-	}
-	return out
-}
-
 // String returns the name of a reason, such as "sites-leak".
 func (r Reason) String() string { return reasons[r].name }
 

@@ -15,13 +15,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +28,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "filter.h"
 
 static int in_clone(void *call) {
 	const char *what = call;
@@ -67,6 +66,15 @@ static int failed(const char *text) {
 	return 0;
 }
 
+// become runs a command under a filter.
+static int become(char **command, const int *calls, size_t n, unsigned action, unsigned otherwise) {
+	struct filter f;
+	struct sock_fprog *program = filter_make(&f, calls, n, action, otherwise);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program)) return 1;
+	execv(command[0], command);
+	return 1;
+}
+
 static int filter(char **command) {
 	static const int permitted[] = {
 		SYS_read, SYS_write, SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_mmap, SYS_mprotect,
@@ -76,34 +84,14 @@ static int filter(char **command) {
 		SYS_access, SYS_arch_prctl, SYS_open, SYS_stat, SYS_readlink,
 #endif
 	};
-	struct sock_filter code[2 * sizeof permitted / sizeof *permitted + 2];
-	unsigned short n = 0;
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < sizeof permitted / sizeof *permitted; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, permitted[i], 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	struct sock_fprog program = {n, code};
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
-	execv(command[0], command);
-	return 1;
+	return become(command, permitted, sizeof permitted / sizeof *permitted, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
 }
 
 static int deny(char **argv) {
-	enum { MOST = 64 };
-	struct sock_filter code[2 * MOST + 2];
-	unsigned short n = 0, error = (unsigned short)atoi(argv[0]);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (char *s = argv[1]; *s && n < 2 * MOST; s += *s == ',') {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)strtoul(s, &s, 10), 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
-	}
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	struct sock_fprog program = {n, code};
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
-	execv(argv[2], argv + 2);
-	return 1;
+	int calls[FILTER_CALLS];
+	size_t n = 0;
+	for (char *t = argv[1]; *t && n < FILTER_CALLS; t += *t == ',') calls[n++] = (int)strtoul(t, &t, 10);
+	return become(argv + 2, calls, n, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[0]), SECCOMP_RET_ALLOW);
 }
 
 static int threads(void) {

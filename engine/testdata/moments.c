@@ -19,14 +19,11 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +35,8 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "filter.h"
 
 static void allocate(int n) {
 	for (int i = 0; i < n; i++) {
@@ -55,19 +54,13 @@ static int install(const char *how) {
 	static const int permitted[] = {
 		SYS_write, SYS_exit_group, SYS_rt_sigreturn, SYS_brk, SYS_mmap, SYS_munmap, SYS_wait4, SYS_clone, SYS_sched_yield,
 	};
-	struct sock_filter code[2 * sizeof permitted / sizeof *permitted + 2];
-	unsigned short n = 0;
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < sizeof permitted / sizeof *permitted; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, permitted[i], 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	struct sock_fprog program = {n, code};
+	struct filter f;
+	struct sock_fprog *program =
+		filter_make(&f, permitted, sizeof permitted / sizeof *permitted, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 1;
-	if (!strcmp(how, "prctl")) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-	if (!strcmp(how, "seccomp")) return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-	return (int)syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	if (!strcmp(how, "prctl")) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program);
+	if (!strcmp(how, "seccomp")) return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+	return (int)syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0);
 }
 
 static void on_term(int sig) {
@@ -417,23 +410,23 @@ static int busy(void) {
 	return 0;
 }
 
+static const struct {
+	const char *what;
+	int (*run)(void);
+} others[] = {
+	{"fork", fork_behind}, {"dispatch", dispatch}, {"unshare", raw_unshare}, {"stacks", stacks}, {"edges", edges}, {"limit", limit},
+	{"descriptors", descriptors}, {"memory", memory}, {"jumps", jumps}, {"busy", busy},
+};
+
 int main(int argc, char **argv) {
 	const char *what = argc > 1 ? argv[1] : "", *arg = argc > 2 ? argv[2] : "";
 	int handled = argc > 3 && !strcmp(argv[3], "handled");
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if (!strcmp(what, "signal")) return signal_behind(arg, handled);
 	if (!strcmp(what, "signal-child")) return in_child(arg, handled);
-	if (!strcmp(what, "fork")) return fork_behind();
-	if (!strcmp(what, "dispatch")) return dispatch();
-	if (!strcmp(what, "unshare")) return raw_unshare();
-	if (!strcmp(what, "stacks")) return stacks();
 	if (!strcmp(what, "threads")) return herds(atoi(arg));
-	if (!strcmp(what, "edges")) return edges();
-	if (!strcmp(what, "limit")) return limit();
-	if (!strcmp(what, "descriptors")) return descriptors();
-	if (!strcmp(what, "memory")) return memory();
-	if (!strcmp(what, "jumps")) return jumps();
-	if (!strcmp(what, "busy")) return busy();
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(what, others[i].what)) return others[i].run();
 	if (strcmp(what, "main")) return 2;
 	pthread_t t;
 	pthread_create(&t, NULL, after_main, NULL);

@@ -16,26 +16,14 @@
 #include "heap/record.h"
 #include "heap/regions.h"
 #include "heap/sites.h"
-#include "output/channel.h"
 #include "output/trigger.h"
 #include "output/writer.h"
 #include "process/fork.h"
 #include "process/signals.h"
+#include "nochannel.h"
 
 // What is not linked: operators, and the memory that is shared with the recorder.
 void hl_operators_poll(void) {}
-static int sent;
-int hl_channel_open(void) { return 0; }
-int hl_channel_put(enum hl_message kind, const void *data, size_t n) {
-    (void)kind, (void)data, (void)n;
-    __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
-    return 0;
-}
-uint64_t hl_channel_pid(void) { return 1; }
-uint64_t hl_channel_image(void) { return 0; }
-uint64_t hl_channel_next(void) { return 1; }
-bool hl_channel_is_closed(void) { return false; }
-void hl_channel_forked(void) {}
 void hl_channel_until(int64_t deadline) { (void)deadline; }
 
 static pid_t parent;
@@ -69,8 +57,6 @@ long hl_clone(void (*f)(void), void *stack_end, int *id) {
 enum { THREADS = 3, FORKS = 20, RING = 64 };
 static char blocks[THREADS + 1][RING][16];
 static int stop, handled;
-
-static __attribute__((noinline)) void allocate(char *p, size_t size) { hl_note(p, size); }
 
 static void allocate_some(size_t self, size_t n) {
     for (size_t i = 0; i < n; i++) {

@@ -13,10 +13,10 @@
 #include "heap/record.h"
 #include "heap/regions.h"
 #include "heap/sites.h"
-#include "output/channel.h"
 #include "output/snapshot.h"
 #include "output/trigger.h"
 #include "output/writer.h"
+#include "nochannel.h"
 
 // What the tables and the snapshots need of the rest.
 void hl_operators_poll(void) {}
@@ -25,19 +25,10 @@ void hl_writer_now(enum hl_trigger trigger) { (void)trigger; }
 void hl_writer_finish(void) {}
 void hl_writer_keep(void) {}
 bool hl_writer_is_missing(void) { return false; }
-int hl_channel_open(void) { return 0; }
-int hl_channel_put(enum hl_message kind, const void *data, size_t n) { return (void)kind, (void)data, (void)n, 0; }
-uint64_t hl_channel_pid(void) { return 1; }
-uint64_t hl_channel_image(void) { return 0; }
-uint64_t hl_channel_next(void) { return 1; }
-bool hl_channel_is_closed(void) { return false; }
-void hl_channel_forked(void) {}
 
 enum { THREADS = 4, ROUNDS = 20000, RING = 64 };
 static char blocks[THREADS][RING][16];
 static int stop;
-
-static __attribute__((noinline)) void allocate(char *p, size_t size) { hl_note(p, size); }
 
 static void *work(void *arg) {
 	size_t self = (size_t)arg;
@@ -79,6 +70,6 @@ int main(void) {
 	for (size_t i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	pthread_join(writer, NULL);
-	puts("ok");
+	puts(sent > 0 ? "ok" : "no message");
 	return 0;
 }

@@ -1,5 +1,5 @@
-// Package filename reads the names of snapshot files: which process wrote one, when in its series, and
-// why.
+// Package filename reads the names of snapshot files: which process wrote one, when in its series,
+// and why.
 package filename
 
 import (
@@ -91,8 +91,8 @@ func Parse(path string) Name {
 	return Name{Prefix: path, Seq: -1}
 }
 
-// cutTime decodes <prefix>.<time>.<milliseconds>.<bytes>, split at its dots. CockroachDB gives these names to
-// the profiles that it takes when memory reaches a new high. The time is UTC.
+// cutTime decodes <prefix>.<time>.<milliseconds>.<bytes>, split at its dots. CockroachDB gives
+// these names to the profiles that it takes when memory reaches a new high. The time is UTC.
 func cutTime(parts []string) (prefix string, at time.Time, ok bool) {
 	n := len(parts)
 	if n < 4 || len(parts[n-2]) != 3 || parts[n-1] == "" || strings.Trim(parts[n-1], "0123456789") != "" {
@@ -102,8 +102,8 @@ func cutTime(parts []string) (prefix string, at time.Time, ok bool) {
 	return strings.Join(parts[:n-3], "."), at, err == nil
 }
 
-// maxProfileDigits is the largest number of digits of a pprof profile's number. A longer one is a date:
-// mem.20260102.prof.
+// maxProfileDigits is the largest number of digits of a pprof profile's number. A longer one is a
+// date: mem.20260102.prof.
 const maxProfileDigits = 5
 
 // extensions are those of snapshots.
@@ -112,8 +112,8 @@ var extensions = []string{".heap", ".pb", ".pprof", ".prof", ".jeprof"}
 // Extensions returns the extensions of snapshots that are not compressed.
 func Extensions() []string { return slices.Clone(extensions) }
 
-// CutExtension returns a name without .heap.gz or another extension of snapshots, and the extension,
-// such as .heap; "" if the name has none.
+// CutExtension returns a name without .heap.gz or another extension of snapshots, and the
+// extension, such as .heap; "" if the name has none.
 func CutExtension(name string) (stem, ext string) {
 	name = TrimCompression(name)
 	for _, ext := range extensions {
@@ -134,7 +134,8 @@ func OfSnapshot(name string) bool {
 	return ext != ""
 }
 
-// OfRecording recognizes the names that heaptrack and massif choose for recordings of many snapshots.
+// OfRecording recognizes the names that heaptrack and massif choose for recordings of many
+// snapshots.
 func OfRecording(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, "heaptrack.") || strings.HasPrefix(name, "massif.out.")
@@ -152,8 +153,8 @@ func TrimCompression(name string) string {
 
 var compressions = []string{".gz", ".zst"}
 
-// Compressed returns the names that the compressed copies of a snapshot have. It returns none for the
-// name of a compressed file.
+// Compressed returns the names that the compressed copies of a snapshot have. It returns none for
+// the name of a compressed file.
 func Compressed(name string) []string {
 	if !OfSnapshot(name) || TrimCompression(name) != name {
 		return nil

@@ -57,11 +57,11 @@ type Recording struct {
 	Host     string `json:"host,omitempty"`
 	// Command is the command line that the user gave.
 	Command []string `json:"command"`
-	// URLs are the addresses that the snapshots were taken from, if no program was run for them. They
-	// have no user names, passwords or queries.
+	// URLs are the addresses that the snapshots were taken from, if no program was run for them.
+	// They have no user names, passwords or queries.
 	URLs []string `json:"urls,omitempty"`
-	// Engine is the name of the profiler: builtin, tcmalloc or jemalloc. It is "" if the program that
-	// URLs name has one of its own.
+	// Engine is the name of the profiler: builtin, tcmalloc or jemalloc. It is "" if the program
+	// that URLs name has one of its own.
 	Engine string `json:"engine"`
 	// Library is the path of the profiler's shared library.
 	Library string `json:"library"`
@@ -114,8 +114,8 @@ const ProblemDisabled = "disabled"
 // program, were not recorded.
 const ProblemWorkers = "workers-not-recorded"
 
-// ProblemRemoved is the kind of the problem that no snapshots are kept of Count children of the process,
-// which run the same program and have ended.
+// ProblemRemoved is the kind of the problem that no snapshots are kept of Count children of the
+// process, which run the same program and have ended.
 const ProblemRemoved = "workers-removed"
 
 // Text returns what happened, and how often if that is more than once.
@@ -153,8 +153,8 @@ type End struct {
 	Signal string `json:"signal,omitempty"`
 	// Requested reports whether the recorder sent or passed on a signal that ends programs.
 	Requested bool `json:"requested,omitempty"`
-	// CPU is that of a [Snapshot] when the process ended, and RSS that of a moment before. They are nil
-	// if unknown.
+	// CPU is that of a [Snapshot] when the process ended, and RSS that of a moment before. They are
+	// nil if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`
 	RSS *int64 `json:"rss_bytes,omitempty"`
 	// Error describes problems of the recording, such as a full disk.
@@ -172,8 +172,8 @@ type Snapshot struct {
 	// nil if unknown.
 	RSS *int64 `json:"rss_bytes,omitempty"`
 	PSS *int64 `json:"pss_bytes,omitempty"`
-	// CPU is the time, in nanoseconds, that all threads of the process have run since it started, in
-	// user and in system mode. It is nil if unknown.
+	// CPU is the time, in nanoseconds, that all threads of the process have run since it started,
+	// in user and in system mode. It is nil if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/internal/mappings"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -96,7 +97,7 @@ func forked(heads []*Head, list []AddressSpace) bool {
 	}
 	for i := 1; i < len(heads); i++ {
 		a, b := heads[i-1].Image, heads[i].Image
-		if a != b && len(first[a]) > 0 && len(first[b]) > 0 && !anchorsMoved(first[a], first[b]) {
+		if a != b && len(first[a]) > 0 && len(first[b]) > 0 && !mappings.Moved(first[a], first[b]) {
 			return true
 		}
 	}

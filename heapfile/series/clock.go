@@ -64,7 +64,8 @@ func newClock(heads []*Head, manifest []time.Time) Clock {
 	return Clock{Source: ClockIndex, At: positions(heads)}
 }
 
-// positions returns the positions of snapshots of one recording without times, or else their numbers.
+// positions returns the positions of snapshots of one recording without times, or else their
+// numbers.
 func positions(heads []*Head) []float64 {
 	at := make([]float64, len(heads))
 	for i, h := range heads {
@@ -84,9 +85,9 @@ func timesOf(heads []*Head, get func(*Head) time.Time) []time.Time {
 	return times
 }
 
-// plausible reports whether times exist and rise within each process image (a few may be equal). Times
-// of files must be further apart than those of copies: a copy, a checkout or an unpacked archive gives
-// each file a new time within milliseconds of the one before.
+// plausible reports whether times exist and rise within each process image (a few may be equal).
+// Times of files must be further apart than those of copies: a copy, a checkout or an unpacked
+// archive gives each file a new time within milliseconds of the one before.
 func plausible(times []time.Time, heads []*Head, ofFiles bool) bool {
 	const copied = 50 * time.Millisecond
 	if len(times) == 0 || times[0].IsZero() {

@@ -41,8 +41,8 @@ type sourceFile struct {
 	named bool
 	// position is that of a snapshot of a recording without times; nil if it is unknown.
 	position *float64
-	// summary is read if the name does not say which process wrote the file, or if there are several;
-	// else nil.
+	// summary is read if the name does not say which process wrote the file, or if there are
+	// several; else nil.
 	summary *heapfile.Summary
 }
 
@@ -95,8 +95,8 @@ func (d *discovery) addPath(path string) error {
 	return d.addPrefix(path)
 }
 
-// compressedCopy returns the path of the compressed copy of a snapshot, or "" if there is none: record
-// compresses what it wrote.
+// compressedCopy returns the path of the compressed copy of a snapshot, or "" if there is none:
+// record compresses what it wrote.
 func compressedCopy(path string) string {
 	for _, name := range filename.Compressed(path) {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
@@ -106,8 +106,8 @@ func compressedCopy(path string) string {
 	return ""
 }
 
-// recordedFS is the files of this machine. It opens the compressed copy of a snapshot if the recorder
-// has replaced the snapshot since it was found.
+// recordedFS is the files of this machine. It opens the compressed copy of a snapshot if the
+// recorder has replaced the snapshot since it was found.
 type recordedFS struct{ infile.FS }
 
 // Open implements [fs.FS].
@@ -128,8 +128,8 @@ func (d *discovery) addFile(path string, named bool) {
 
 // Source is the file of a snapshot.
 type Source struct {
-	// Path is the name used in output. Entry is the file to read: the path, or the name in Options.FS.
-	// It is "" for a copy of standard input or a pipe. A manifest is beside Entry.
+	// Path is the name used in output. Entry is the file to read: the path, or the name in
+	// Options.FS. It is "" for a copy of standard input or a pipe. A manifest is beside Entry.
 	Path, Entry string
 	// Named is set if the user named this very file.
 	Named bool
@@ -169,7 +169,8 @@ func (d *discovery) addDir(dir string) error {
 	return nil
 }
 
-// elsewhere tells what a directory without snapshots has instead; "" if it has neither recordings nor baselines.
+// elsewhere tells what a directory without snapshots has instead; "" if it has neither recordings
+// nor baselines.
 func elsewhere(dir string, entries []fs.DirEntry) string {
 	const most = 1000 // directories that are looked into
 	var below []string
@@ -194,8 +195,8 @@ func holdsSnapshots(dir string) bool {
 	})
 }
 
-// addGlob adds the files that match a pattern, and those of the directories that match it. Other directories may
-// match, too.
+// addGlob adds the files that match a pattern, and those of the directories that match it. Other
+// directories may match, too.
 func (d *discovery) addGlob(pattern string) error {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
@@ -241,7 +242,8 @@ func (d *discovery) addPrefix(prefix string) error {
 	return nil
 }
 
-// didYouMean returns a question about the entry of a directory that a mistyped name most likely stands for.
+// didYouMean returns a question about the entry of a directory that a mistyped name most likely
+// stands for.
 func didYouMean(dir, mistyped string, entries []fs.DirEntry) string {
 	names := make([]string, len(entries))
 	for i, e := range entries {

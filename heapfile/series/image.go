@@ -3,11 +3,10 @@ package series
 import (
 	"cmp"
 	"iter"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/mappings"
 )
 
 // AddressSpace is the union of the mappings of the snapshots of a [Space]. It includes libraries
@@ -27,19 +26,19 @@ type spaces struct {
 }
 
 // next returns the space of the snapshot that follows and sets its Image.
-func (sp *spaces) next(s *Head, mappings []heapfile.Mapping) Space {
+func (sp *spaces) next(s *Head, maps []heapfile.Mapping) Space {
 	if sp.previous == nil {
 		sp.list = append(sp.list, AddressSpace{})
-	} else if sp.newImage(s, mappings) {
+	} else if sp.newImage(s, maps) {
 		sp.image++
 		sp.list = append(sp.list, AddressSpace{Image: sp.image})
 		sp.maps = nil
 	}
 	s.Image = sp.image
-	sp.include(mappings)
+	sp.include(maps)
 	sp.previous = s
-	if len(mappings) > 0 { // an unfinished snapshot has none
-		sp.maps = mappings
+	if len(maps) > 0 { // an unfinished snapshot has none
+		sp.maps = maps
 	}
 	return Space(len(sp.list) - 1)
 }
@@ -48,49 +47,11 @@ func (sp *spaces) next(s *Head, mappings []heapfile.Mapping) Space {
 // program or loader is mapped elsewhere, or its cumulative count is lower. If only the count is
 // lower, a forked child overwrote its parent's file (or the process restarted without address space
 // randomization).
-func (sp *spaces) newImage(s *Head, mappings []heapfile.Mapping) bool {
+func (sp *spaces) newImage(s *Head, maps []heapfile.Mapping) bool {
 	// Compare estimates: jemalloc's raw counts may fall while the estimates rise.
 	p := sp.previous
 	fell := p.HasAlloc && s.HasAlloc && s.Heap().AllocBytes < p.Heap().AllocBytes
-	return fell || anchorsMoved(sp.maps, mappings)
-}
-
-// anchorsMoved reports whether the program or the dynamic loader is mapped elsewhere. Both stay in
-// place as long as a process image lives.
-func anchorsMoved(a, b []heapfile.Mapping) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return false
-	}
-	programA, loaderA := anchors(a)
-	programB, loaderB := anchors(b)
-	return differ(programA, programB) || differ(loaderA, loaderB)
-}
-
-func differ(a, b heapfile.Mapping) bool {
-	return a.Path != "" && b.Path != "" && (a.Start-a.Offset != b.Start-b.Offset || a.Path != b.Path)
-}
-
-// anchors returns the first mapping of the program, which comes first in
-// /proc/PID/maps, and of the dynamic loader.
-func anchors(maps []heapfile.Mapping) (program, loader heapfile.Mapping) {
-	for _, m := range maps {
-		if !strings.HasPrefix(m.Path, "/") {
-			continue
-		}
-		if program.Path == "" {
-			program = m
-		}
-		if isLoader(path.Base(m.Path)) {
-			return program, m
-		}
-	}
-	return program, loader
-}
-
-// isLoader recognizes ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1 and ld.so.1. It
-// excludes ld.so.cache, which the loader maps anywhere while it looks for a library.
-func isLoader(base string) bool {
-	return strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.so") && base != "ld.so.cache"
+	return fell || mappings.Moved(sp.maps, maps)
 }
 
 // include adds the executable mappings of a snapshot to the current space. If an address range
@@ -100,8 +61,8 @@ func (sp *spaces) include(maps []heapfile.Mapping) {
 		return
 	}
 	current := &sp.list[len(sp.list)-1]
-	added := newMappings(current.Mappings, maps)
-	if kept := withoutReplaced(current.Mappings, added); len(kept) < len(current.Mappings) {
+	added := mappings.Added(current.Mappings, maps)
+	if kept := mappings.WithoutReplaced(current.Mappings, added); len(kept) < len(current.Mappings) {
 		sp.list = append(sp.list, AddressSpace{Image: sp.image, Mappings: kept})
 		current = &sp.list[len(sp.list)-1]
 	}
@@ -112,21 +73,6 @@ func (sp *spaces) include(maps []heapfile.Mapping) {
 }
 
 func byStart(a, b heapfile.Mapping) int { return cmp.Compare(a.Start, b.Start) }
-
-// newMappings returns the executable mappings that are not known, each once.
-func newMappings(known, maps []heapfile.Mapping) (added []heapfile.Mapping) {
-	seen := make(map[heapfile.Mapping]bool, len(known))
-	for _, m := range known {
-		seen[m] = true
-	}
-	for _, m := range maps {
-		if m.Executable() && !seen[m] && m.Limit > m.Start {
-			seen[m] = true
-			added = append(added, m)
-		}
-	}
-	return added
-}
 
 // Images yields the first and the last snapshot of each process image among the snapshots from
 // index from to index to (exclusive).

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/inorder"
 )
 
 // ErrChanged is wrapped by the error of a file that changed after [Open] read it.
@@ -20,11 +21,11 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		var ids renumberings
-		err := decodeAll(s.files, decodeOptions{workers, s.check}, func(d decoded) error {
-			if d.err != nil {
-				return d.err
+		err := decodeAll(s.files, decodeOptions{workers, s.check}, func(d inorder.Decoded) error {
+			if d.Err != nil {
+				return d.Err
 			}
-			snap, err := s.known(s.Heads[d.index], d.snap, ids.of(d.worker))
+			snap, err := s.known(s.Heads[d.Index], d.Snapshot, ids.of(d.Worker))
 			if err == nil && !yield(snap, nil) {
 				err = errStopped
 			}
@@ -72,7 +73,7 @@ func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (
 func (s *Series) scan(o Options) error {
 	m := merger{series: s, visit: o.Visit}
 	done, all := 0, len(s.files)
-	err := decodeAll(s.files, decodeOptions{o.Workers, o.Check}, func(d decoded) error {
+	err := decodeAll(s.files, decodeOptions{o.Workers, o.Check}, func(d inorder.Decoded) error {
 		if done++; o.Progress != nil {
 			o.Progress(done, all)
 		}
@@ -106,22 +107,22 @@ type pending struct {
 	symbols []heapfile.Symbol
 }
 
-func (m *merger) deliver(d decoded) error {
-	f := m.series.files[d.index]
-	if isFatal(d.err) {
-		return d.err
+func (m *merger) deliver(d inorder.Decoded) error {
+	f := m.series.files[d.Index]
+	if isFatal(d.Err) {
+		return d.Err
 	}
-	if d.snap == nil {
-		m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.err, Named: f.named})
+	if d.Snapshot == nil {
+		m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.Err, Named: f.named})
 		return nil
 	}
 	if err := m.flush(); err != nil {
 		return err
 	}
-	head := &Head{Head: d.snap.Head, File: f.name, position: f.position}
-	snap := &Snapshot{Head: head, Samples: d.snap.Samples, Stacks: m.series.Stacks}
-	space := m.spaces.next(snap.Head, d.snap.Mappings)
-	err := m.ids.of(d.worker).apply(d.snap, snap.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
+	head := &Head{Head: d.Snapshot.Head, File: f.name, position: f.position}
+	snap := &Snapshot{Head: head, Samples: d.Snapshot.Samples, Stacks: m.series.Stacks}
+	space := m.spaces.next(snap.Head, d.Snapshot.Mappings)
+	err := m.ids.of(d.Worker).apply(d.Snapshot, snap.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
 		return m.series.Stacks.add(snap.Image, space, addrs), nil
 	})
 	if err != nil {
@@ -132,7 +133,7 @@ func (m *merger) deliver(d decoded) error {
 		return nil
 	}
 	m.files = append(m.files, f)
-	p := &pending{snap, d.snap.Symbols}
+	p := &pending{snap, d.Snapshot.Symbols}
 	if snap.Completeness.Unfinished {
 		snap.Samples = slices.Clone(snap.Samples)
 		m.unfinished = p

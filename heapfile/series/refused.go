@@ -27,8 +27,8 @@ func (s *recorded) refused(processes []Process) string {
 	return firstOf(texts)
 }
 
-// failureOf tells why a recording has no snapshots, after a colon. It returns "" if the directory has
-// no manifest, or one that does not tell.
+// failureOf tells why a recording has no snapshots, after a colon. It returns "" if the directory
+// has no manifest, or one that does not tell.
 func failureOf(dir string) string {
 	m, err := manifest.Load(dir)
 	if err != nil || m == nil {

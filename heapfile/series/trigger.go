@@ -99,7 +99,8 @@ func (s *Series) AtExit(first, last int) bool {
 	return Freed(last-first+1, func(i int) int64 { return s.Heads[first+i].Heap().InuseBytes })
 }
 
-// Freed reports whether the last of n sizes of a heap is that of a program which had freed its memory to exit.
+// Freed reports whether the last of n sizes of a heap is that of a program which had freed its
+// memory to exit.
 func Freed(n int, inuse func(i int) int64) bool {
 	last := n - 1
 	if last < minInferred {

@@ -25,8 +25,8 @@ type Options struct {
 	// Mode, if not 0, is the exact permission bits of the file: the umask and those of a replaced
 	// file do not count.
 	Mode fs.FileMode
-	// Replace replaces what has the name, whatever it is: a symbolic link instead of its target, or a
-	// pipe. It is for directories where other users can make files.
+	// Replace replaces what has the name, whatever it is: a symbolic link instead of its target, or
+	// a pipe. It is for directories where other users can make files.
 	Replace bool
 	// Sync waits until the content and the new name are on the disk.
 	Sync bool
@@ -154,7 +154,8 @@ const maxName = 255
 const infix = ".heaplapse-tmp"
 
 // create makes a temporary file next to its target. Without a mode the kernel applies the umask,
-// which os.CreateTemp does not allow. With one, nobody else may read the file before it has that mode.
+// which os.CreateTemp does not allow. With one, nobody else may read the file before it has that
+// mode.
 func create(path string, mode fs.FileMode) (*os.File, error) {
 	perm := fs.FileMode(0o666)
 	if mode != 0 {
@@ -215,8 +216,8 @@ func naming(path string, err error) error {
 	return err
 }
 
-// TemporaryName returns the base name of the n-th file that a caller moves aside before it removes it.
-// If the process is killed, the next one that writes to the directory removes the file.
+// TemporaryName returns the base name of the n-th file that a caller moves aside before it removes
+// it. If the process is killed, the next one that writes to the directory removes the file.
 func TemporaryName(n int) string { return ".removed" + infix + strconv.Itoa(n) }
 
 // IsTemporary reports whether a path has the name of a temporary file of this package.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// acquire locks a new file or directory for as long as the result is open. It returns false if it is
-// gone or locked. Without locks, or if it cannot be opened again, the lock is nil.
+// acquire locks a new file or directory for as long as the result is open. It returns false if it
+// is gone or locked. Without locks, or if it cannot be opened again, the lock is nil.
 func acquire(name string) (lock *os.File, ok bool) {
 	f, err := open(name)
 	if err != nil {
@@ -29,8 +29,8 @@ func acquire(name string) (lock *os.File, ok bool) {
 	return f, true
 }
 
-// removeAbandoned removes a temporary file, or a directory of this user, unless a process has locked
-// it.
+// removeAbandoned removes a temporary file, or a directory of this user, unless a process has
+// locked it.
 func removeAbandoned(name string) {
 	f, err := open(name)
 	if err != nil {
@@ -55,8 +55,8 @@ func ours(info os.FileInfo) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// gone reports whether nothing has the name. It does not use the number of links, which file systems
-// count differently for directories.
+// gone reports whether nothing has the name. It does not use the number of links, which file
+// systems count differently for directories.
 func gone(name string) bool {
 	_, err := os.Lstat(name)
 	return errors.Is(err, os.ErrNotExist)

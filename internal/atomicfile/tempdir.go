@@ -7,7 +7,8 @@ import (
 
 // TempDir makes a directory for temporary files, which only this user can read, and returns a
 // function that removes it. [RemoveUnfinished] removes it, too. If the process is killed, the next
-// call of TempDir does. If it cannot be made in the usual directory, it is made in one of the others.
+// call of TempDir does. If it cannot be made in the usual directory, it is made in one of the
+// others.
 func TempDir(others ...string) (dir string, remove func(), err error) {
 	dir, err = tempDirIn(os.TempDir())
 	for _, other := range others {

@@ -38,8 +38,8 @@ func RemoveUnfinished() {
 // attempts is how often another random name is tried.
 const attempts = 1000
 
-// create calls a function that makes a file or a directory, with a new name that begins with prefix,
-// and locks it. The function returns nil for a directory.
+// create calls a function that makes a file or a directory, with a new name that begins with
+// prefix, and locks it. The function returns nil for a directory.
 func (t *temporaries) create(
 	prefix string, create func(name string) (*os.File, error),
 ) (name string, f *os.File, err error) {

@@ -1,12 +1,14 @@
 // Package callsite recognizes return addresses by the call before them.
 package callsite
 
-// Size is the number of bytes before a return address that X86 needs: the longest call without prefixes.
+// Size is the number of bytes before a return address that X86 needs: the longest call without
+// prefixes.
 const Size = 7
 
-// X86 reports whether code that ends at a return address may end with a call: E8 with a displacement of
-// four bytes, or FF /2 with any operand, which has 2 to 7 bytes (Intel SDM volume 2, CALL and tables 2-1
-// to 2-3). Other code may look like that, too: one of some ten addresses does.
+// X86 reports whether code that ends at a return address may end with a call: E8 with a
+// displacement of four bytes, or FF /2 with any operand, which has 2 to 7 bytes (Intel SDM volume
+// 2, CALL and tables 2-1 to 2-3). Other code may look like that, too: one of some ten addresses
+// does.
 func X86(b [Size]byte) bool {
 	const direct, indirect, group = 0xe8, 0xff, 2
 	if b[Size-5] == direct {

@@ -1,5 +1,6 @@
-// Package infile opens input files. A file that a program finds by itself, in a directory or under a
-// known name, must be regular: a pipe would block it, and a device may have side effects or no end.
+// Package infile opens input files. A file that a program finds by itself, in a directory or under
+// a known name, must be regular: a pipe would block it, and a device may have side effects or no
+// end.
 package infile
 
 import (

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// OpenOwned opens a regular file in a directory like /tmp, where every user can make files. The file
-// must belong to root or to one of the given users, and path must not be a symbolic link.
+// OpenOwned opens a regular file in a directory like /tmp, where every user can make files. The
+// file must belong to root or to one of the given users, and path must not be a symbolic link.
 func OpenOwned(path string, users ...int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {

@@ -1,5 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used, so that commands which do
-// not need them start without that work.
+// Package lazyregexp compiles regular expressions when they are first used, so that commands which
+// do not need them start without that work.
 package lazyregexp
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// New returns a function that returns the compiled expression. The function panics if the expression
-// is not valid. It is safe for concurrent use.
+// New returns a function that returns the compiled expression. The function panics if the
+// expression is not valid. It is safe for concurrent use.
 func New(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

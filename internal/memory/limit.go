@@ -32,14 +32,15 @@ func NewLimit(limit int64) *Limit {
 	return l
 }
 
-// A tenth is kept for what is allocated between two checks, and for what the collector has not returned.
+// A tenth is kept for what is allocated between two checks, and for what the collector has not
+// returned.
 //
-// programPages is about what the code and the constants of the program take when they have been read, in
-// bytes.
+// programPages is about what the code and the constants of the program take when they have been
+// read, in bytes.
 const programPages = 20 << 20
 
-// Guard calls a function if the process exceeds the limit by a fiftieth although Check was
-// called, because one step of a reader needs that much at once. The function must end the process. The
+// Guard calls a function if the process exceeds the limit by a fiftieth although Check was called,
+// because one step of a reader needs that much at once. The function must end the process. The
 // guard ends when the limit is garbage.
 func (l *Limit) Guard(end func(error)) {
 	const interval = 2 * time.Millisecond
@@ -68,8 +69,8 @@ func (l *Limit) Guard(end func(error)) {
 	}()
 }
 
-// Check returns an error if the process would take more memory than the limit, without garbage, after it
-// has allocated more bytes. It takes a few microseconds below the limit.
+// Check returns an error if the process would take more memory than the limit, without garbage,
+// after it has allocated more bytes. It takes a few microseconds below the limit.
 func (l *Limit) Check(more int64) error {
 	if fits(more, l.heap) {
 		return nil
@@ -85,7 +86,8 @@ func (l *Limit) Check(more int64) error {
 	return nil
 }
 
-// fits reports whether more bytes can be allocated within a limit. They may not fit into what is free.
+// fits reports whether more bytes can be allocated within a limit. They may not fit into what is
+// free.
 func fits(more, limit int64) bool {
 	u, free := usage()
 	if more > 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// resident returns the memory of the process that no file has, in bytes: the resident pages without the
-// shared ones, fields 2 and 3 of /proc/self/statm.
+// resident returns the memory of the process that no file has, in bytes: the resident pages without
+// the shared ones, fields 2 and 3 of /proc/self/statm.
 func resident() (bytes int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))

@@ -33,6 +33,7 @@ const (
 
 	// Options of the regression check.
 	Work
+	Workload
 	Force
 	RequireBaseline
 	TextOutput
@@ -88,6 +89,7 @@ var words = [...]string{
 	SourceRoot: "a source root",
 
 	Work:            "an amount of work",
+	Workload:        "a name of the workload",
 	Force:           "the request to compare anyway",
 	RequireBaseline: "requiring a baseline",
 	TextOutput:      "text output",
@@ -115,15 +117,6 @@ var words = [...]string{
 	Timeout:  "the time limit",
 	Retry:    "the time for further attempts",
 	MaxSize:  "the size limit",
-}
-
-// All returns all options.
-func All() []Option {
-	out := make([]Option, len(words))
-	for i := range out {
-		out[i] = Option(i)
-	}
-	return out
 }
 
 // Flags are the flags that set the options, such as --sysroot. Texts use plain words for an option

@@ -202,7 +202,10 @@ func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) 
 		return err
 	}
 	in.Symbols = symbols
-	p.tellSymbols(symbols)
+	p.tellSymbols(symbols, o.Sysroot)
+	if len(in.recording.Processes) == 1 { // others may need the files
+		p.tellDebugFiles(symbols, o.DebugDirs)
+	}
 	return nil
 }
 

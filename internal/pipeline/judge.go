@@ -26,8 +26,8 @@ type Judgement struct {
 	Period func(*series.Series) (from, to int, err error)
 	// Evidence are the paths of reports of memcheck and LeakSanitizer.
 	Evidence []string
-	// Each, if not nil, is called with the processes that were judged, the worst first, and at most Most
-	// of them. Those after the first are read again.
+	// Each, if not nil, is called with the processes that were judged, the worst first, and at most
+	// Most of them. Those after the first are read again.
 	Each func(Judged) error
 	Most int
 }
@@ -40,8 +40,8 @@ type Judged struct {
 }
 
 // Judge reads the series of all processes at some paths, or of the one that is chosen, and judges
-// them one after another. The report is on the worst, and has the verdicts on all of them. The caller
-// closes it.
+// them one after another. The report is on the worst, and has the verdicts on all of them. The
+// caller closes it.
 func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*growthreport.Report, error) {
 	index, err := p.Evidence(ctx, o.Evidence, o.Symbols, o.Rules)
 	if err != nil {
@@ -89,8 +89,8 @@ func show(report *growthreport.Report) {
 }
 
 // JudgeEach judges the processes at some paths, or the one that is chosen, and calls use with each
-// report, which is valid until use returns. A process that cannot be judged is left out, with a notice,
-// unless there is no other.
+// report, which is valid until use returns. A process that cannot be judged is left out, with a
+// notice, unless there is no other.
 func (p *Pipeline) JudgeEach(
 	ctx context.Context,
 	paths []string,
@@ -152,8 +152,9 @@ func (p *Pipeline) judgeOne(
 	return p.judge(ctx, in, &columns, losses, o)
 }
 
-// judgeAll judges the processes of a recording one after another, and then all together. It keeps only one
-// report, that of the process that is worst by itself, because a report takes as much memory as its series.
+// judgeAll judges the processes of a recording one after another, and then all together. It keeps
+// only one report, that of the process that is worst by itself, because a report takes as much
+// memory as its series.
 type judgeAll struct {
 	*Pipeline
 	*Judgement
@@ -236,8 +237,8 @@ func (j *judgeAll) add(ctx context.Context, process int) error {
 	return nil
 }
 
-// each calls Each with the worst process, whose report is given, and with the others; j may be the zero
-// value if there are none.
+// each calls Each with the worst process, whose report is given, and with the others; j may be the
+// zero value if there are none.
 func (j *judgeAll) each(ctx context.Context, worst *growthreport.Report, fromBundle bool, o *Judgement) error {
 	var others []int
 	for i := range j.all {

@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -25,8 +28,10 @@ type Notice struct {
 	Text string
 	// Doubtful reports whether data is missing or suspect: the result may be wrong because of it.
 	Doubtful bool
-	// Modules are the paths of modules that were not found.
+	// Modules are the paths of modules that were not found, and Sysroot is where they were looked for; it may be
+	// empty.
 	Modules []string
+	Sysroot string
 }
 
 // Severity is the effect of a notice on the exit status.
@@ -54,6 +59,7 @@ const (
 	SkippedBaseline                      // a baseline cannot be read, and is left out
 	ExpiredSuppression                   // a suppression no longer applies
 	NoEvidence                           // a file has no report of leaks
+	UnusedDebugFile                      // a debug file that the user named has no names for the snapshots
 )
 
 // Key identifies the problem.
@@ -136,12 +142,12 @@ func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	}
 }
 
-// tellSymbols reports the files that could not be used to name addresses.
-func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
+// tellSymbols reports the files that could not be used to name addresses. The system root may be empty.
+func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols, sysroot string) {
 	for _, w := range symbols.Warnings {
 		p.Tell(Notice{Kind: SymbolWarning, Subject: w.Error(), Text: w.Error()})
 	}
-	missing := Notice{Kind: MissingModules}
+	missing := Notice{Kind: MissingModules, Sysroot: sysroot}
 	for i := range symbols.Modules {
 		m := &symbols.Modules[i]
 		switch {
@@ -161,6 +167,44 @@ func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 	if missing.Modules != nil {
 		p.Tell(missing)
 	}
+}
+
+// tellDebugFiles reports the debug files that the user named and that do not belong to a series.
+func (p *Pipeline) tellDebugFiles(symbols *symbolize.Symbols, named []string) {
+	for _, path := range named {
+		if why := unusedDebugFile(symbols, path); why != "" {
+			p.Tell(Notice{
+				Kind: UnusedDebugFile, Subject: path, Text: fmt.Sprintf("%s %s: %s", p.Flags.Of(option.DebugDir), path, why),
+			})
+		}
+	}
+}
+
+// unusedDebugFile returns why a debug file is not used; empty for a directory, or if it is used.
+func unusedDebugFile(symbols *symbolize.Symbols, path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case err != nil || info.IsDir():
+		return ""
+	}
+	if slices.ContainsFunc(symbols.Modules, func(m symbolize.Module) bool { return m.Debug == path || m.File == path }) {
+		return ""
+	}
+	id, err := symbolize.BuildID(path)
+	switch {
+	case err != nil:
+		return "not used: it is no ELF file"
+	case id == "":
+		return "not used: it has no build ID, and no program or library names it with its checksum in .gnu_debuglink"
+	}
+	for i := range symbols.Modules {
+		if m := &symbols.Modules[i]; m.BuildID == id {
+			return "not used: it has no more names than " + m.Path
+		}
+	}
+	return fmt.Sprintf("not used: it has the build ID %s, which no program or library of the snapshots has", id)
 }
 
 // tellExpired reports the suppressions that no longer apply.

@@ -74,7 +74,10 @@ func (p *Pipeline) collectProcess(
 	if err != nil {
 		return err
 	}
-	p.tellSymbols(symbols)
+	p.tellSymbols(symbols, o.Symbols.Sysroot)
+	if len(r.Processes) == 1 {
+		p.tellDebugFiles(symbols, o.Symbols.DebugDirs)
+	}
 	p.tellNameless(s, symbols, largest)
 	return nil
 }

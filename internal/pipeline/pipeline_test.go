@@ -118,6 +118,37 @@ func TestMissingModules(t *testing.T) {
 	require.Contains(t, (*notices)[0].Modules, "/opt/leaky/bin/leaky")
 }
 
+// TestUnusedDebugFiles: a debug file that the user named and that names nothing is reported.
+func TestUnusedDebugFiles(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "notes.txt")
+	require.NoError(t, os.WriteFile(plain, []byte("no program"), 0o600))
+	program, err := os.ReadFile(testutil.Data(t, "leaky/sysroot/opt/leaky/bin/leaky"))
+	require.NoError(t, err)
+	same := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.WriteFile(same, program, 0o600))
+	for path, want := range map[string]string{
+		plain:              "not used: it is no ELF file",
+		plain + ".missing": "does not exist",
+		same:               "not used: it has no more names than /opt/leaky/bin/leaky",
+		testutil.Data(t, "dialects/sysroot/opt/heaplapse/bin/steady"): "which no program or library of the snapshots has",
+		t.TempDir(): "",
+	} {
+		p, notices := collecting(t)
+		in, err := p.Open([]string{testutil.Data(t, "leaky")}, &pipeline.Source{}, nil)
+		require.NoError(t, err)
+		defer in.Close()
+		o := leaky(t).Symbols
+		o.DebugDirs = []string{path}
+		require.NoError(t, p.Resolve(t.Context(), in, o))
+		if want == "" {
+			require.Empty(t, *notices)
+			continue
+		}
+		require.Len(t, *notices, 1, path)
+		require.Contains(t, (*notices)[0].Text, want)
+	}
+}
+
 // TestBundles: a bundle has its own files, also if it comes by standard input. Another zstd file on
 // standard input is a snapshot.
 func TestBundles(t *testing.T) {

@@ -28,8 +28,9 @@ type Summary struct {
 	summary.Options
 }
 
-// Summarize returns the summary of the snapshots at some paths: of the process that is chosen, else of
-// all processes. Its name is that of the paths, and the recorded command line is added to the options.
+// Summarize returns the summary of the snapshots at some paths: of the process that is chosen, else
+// of all processes. Its name is that of the paths, and the recorded command line is added to the
+// options.
 func (p *Pipeline) Summarize(ctx context.Context, paths []string, o *Summary) (*baseline.Run, error) {
 	r, err := p.Find(paths, &o.Source)
 	if err != nil {
@@ -51,8 +52,8 @@ type summarizing struct {
 	source  *Source
 }
 
-// all adds up the processes of a recording. It leaves out those with a single snapshot, and those whose
-// snapshots are not comparable with those of the main process.
+// all adds up the processes of a recording. It leaves out those with a single snapshot, and those
+// whose snapshots are not comparable with those of the main process.
 func (s summarizing) all(ctx context.Context, r *Recording) (*baseline.Run, error) {
 	s.tellProblems(r.Problems, s.source.Strict)
 	s.tellList(r.Warnings, s.source.Strict)
@@ -127,8 +128,8 @@ type Earlier struct {
 }
 
 // Absent reports whether a path has no run yet, and why: nothing is there, or a directory without
-// files. Where there is nothing, but runs beside it, the path may be misspelt, and is not absent unless
-// it ends like that of a directory.
+// files. Where there is nothing, but runs beside it, the path may be misspelt, and is not absent
+// unless it ends like that of a directory.
 func Absent(path string) (why string, absent bool) {
 	entries, err := os.ReadDir(path)
 	if err == nil {
@@ -168,8 +169,8 @@ func hasRuns(dir string) bool {
 	})
 }
 
-// ReadEarlier returns the runs to compare with, and the reference run or nil. It returns none if all
-// paths are absent.
+// ReadEarlier returns the runs to compare with, and the reference run or nil. It returns none if
+// all paths are absent.
 func (p *Pipeline) ReadEarlier(
 	ctx context.Context,
 	o *Earlier,

@@ -1,5 +1,5 @@
-// Package printable tells which characters of a text from the input may be printed. Names, paths and
-// command lines may be hostile to a terminal.
+// Package printable tells which characters of a text from the input may be printed. Names, paths
+// and command lines may be hostile to a terminal.
 package printable
 
 import "unicode"

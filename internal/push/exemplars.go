@@ -43,8 +43,8 @@ type Exemplar struct {
 // ErrNoTimes is returned for snapshots without times.
 var ErrNoTimes = errors.New("the times of the snapshots are not known, and a server orders profiles by time")
 
-// Exemplars calls use with each exemplar of a judged series, in the order of the snapshots. It returns
-// the number of sites that leak.
+// Exemplars calls use with each exemplar of a judged series, in the order of the snapshots. It
+// returns the number of sites that leak.
 func Exemplars(g *growthreport.Report, o Options, use func(*Exemplar) error) (sites int, err error) {
 	leaks := leaking(g)
 	if len(leaks) == 0 {
@@ -107,8 +107,8 @@ func exemplarsOf(
 	return nil
 }
 
-// leak is a function that leaks. It has several sites in a result if one of its call paths was judged
-// by itself.
+// leak is a function that leaks. It has several sites in a result if one of its call paths was
+// judged by itself.
 type leak struct {
 	key      identity.Key
 	function string

@@ -32,8 +32,8 @@ func CheckLabel(name string) error {
 	return nil
 }
 
-// partLabel is the label of a part of a profile that was too large. Its values are of different series,
-// so that a server adds them up.
+// partLabel is the label of a part of a profile that was too large. Its values are of different
+// series, so that a server adds them up.
 const partLabel = "part"
 
 // maxValue is the largest number of bytes of a value. Pyroscope refuses longer ones.

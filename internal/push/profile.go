@@ -8,8 +8,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// inUse returns a profile without cumulative values, which a server would take for changes since the
-// profile before, and without the functions and mappings that its samples do not refer to.
+// inUse returns a profile without cumulative values, which a server would take for changes since
+// the profile before, and without the functions and mappings that its samples do not refer to.
 func inUse(p *profile.Profile) *profile.Profile {
 	var keep []int
 	var types []*profile.ValueType

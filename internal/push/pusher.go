@@ -60,8 +60,8 @@ func (p *Pusher) Send(ctx context.Context, e *Exemplar) error {
 	return nil
 }
 
-// ofProfile reports whether a status is about one profile: others may be taken. Parca gives 500 for what
-// its labels or types do not allow.
+// ofProfile reports whether a status is about one profile: others may be taken. Parca gives 500 for
+// what its labels or types do not allow.
 func ofProfile(code int) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,

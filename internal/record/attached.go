@@ -4,10 +4,13 @@ package record
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -77,6 +80,9 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	if !ok {
 		return nil, withStatus(&attach.Refusal{Kind: attach.NotFound, Reason: fmt.Sprintf("there is no process %d", o.PID)})
 	}
+	if err := refuseRecorder(o.PID, info); err != nil {
+		return nil, withStatus(err)
+	}
 	o.Command = info.Command
 	p := &Plan{
 		Options: o.Options, Engine: builtin{}.name(), engine: builtin{}, attached: true,
@@ -91,6 +97,37 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	alone.Scope = MainOnly // a fork has no channel of its own: it is attached to
 	p.Settings = builtin{}.settings(&alone)
 	return p, nil
+}
+
+// refuseRecorder returns a refusal of a process of heaplapse, such as that of record, which a user may take for the
+// program that it records. It returns nil for other processes.
+func refuseRecorder(pid int, info proc.Info) error {
+	if !isHeaplapse(pid) {
+		return nil
+	}
+	command := strings.Join(info.Command[:min(len(info.Command), 2)], " ")
+	refusal := &attach.Refusal{Reason: fmt.Sprintf("process %d is heaplapse itself (%s)", pid, command)}
+	for _, child := range proc.Descendants(pid) {
+		if program, ok := recordedProgram(child); ok {
+			refusal.Reason = fmt.Sprintf("process %d is heaplapse itself, which records process %d (%s)", pid, child, program)
+			refusal.Remedy = "heaplapse growth DIR reads its snapshots while it runs"
+			break
+		}
+	}
+	return refusal
+}
+
+// recordedProgram returns the name of the program of a process, unless it only runs another one.
+func recordedProgram(pid int) (name string, ok bool) {
+	info, ok := proc.Read(pid)
+	return filepath.Base(info.Exe), ok && info.Exe != "" && !program.IsWrapper(info.Exe)
+}
+
+// isHeaplapse reports whether a process runs any build of this program.
+func isHeaplapse(pid int) bool {
+	own, ok := debug.ReadBuildInfo()
+	other, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
+	return ok && err == nil && own.Main.Path != "" && own.Main.Path == other.Main.Path
 }
 
 // begin attaches to the process, and to those of its descendants that are in the scope.
@@ -147,6 +184,9 @@ func (a *attachment) describe(s *attach.Session) []string {
 	lines := []string{
 		fmt.Sprintf("recording %s %s; one thread was stopped for %.1f ms", of, until, s.Pause.Seconds()*1000),
 		fmt.Sprintf("snapshots %s go to %s", a.plan.When, a.plan.Dir),
+	}
+	if hint := languageHint(a.plan.Target.Exe, fmt.Sprintf("/proc/%d/exe", a.PID)); hint != "" {
+		lines = append(lines, "hint: "+hint)
 	}
 	return append(lines, a.coverage(s)...)
 }

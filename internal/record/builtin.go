@@ -15,8 +15,8 @@ import (
 )
 
 // builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
-// memory that the program maps, and the lines of Python. It needs no library, and reports what happens
-// in events files, which package written reads.
+// memory that the program maps, and the lines of Python. It needs no library, and reports what
+// happens in events files, which package written reads.
 type builtin struct{}
 
 func (builtin) name() string { return "builtin" }
@@ -44,8 +44,8 @@ func (e builtin) settings(o *Options) []Setting {
 	return []Setting{engineSetting(o, e.period(o), e.dumpSignal(o))}
 }
 
-// engineSetting returns the variable that engine/src/base/config.h describes, without the socket. The
-// main program replaces the zeros by its number and its identity.
+// engineSetting returns the variable that engine/src/base/config.h describes, without the socket.
+// The main program replaces the zeros by its number and its identity.
 func engineSetting(o *Options, period int64, signal int) Setting {
 	children := map[Scope]int64{MainOnly: 0, Workers: 1, All: 2}
 	number := func(condition bool, n int64) int64 {
@@ -92,8 +92,8 @@ func (builtin) period(o *Options) int64 {
 	return builtinPeriod
 }
 
-// trigger is not called for snapshots that have an event, which tells the trigger. Without the event
-// it is unknown.
+// trigger is not called for snapshots that have an event, which tells the trigger. Without the
+// event it is unknown.
 func (builtin) trigger(*Options, *written.Snapshot, *written.Snapshot, int64) string { return "" }
 
 // dumpSignal returns the signal that the user chose. The engine itself takes a snapshot before it

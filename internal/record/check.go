@@ -111,8 +111,8 @@ func (p *Plan) trueCommand() string {
 }
 
 // complaintsOf runs a command, and returns the lines that a dynamic loader has written to standard
-// error about the library or the adapter. Other libraries that are preloaded may write there, too, and so
-// does the loader itself if LD_DEBUG is set.
+// error about the library or the adapter. Other libraries that are preloaded may write there, too,
+// and so does the loader itself if LD_DEBUG is set.
 func (p *Plan) complaintsOf(env []string, path string, args ...string) (string, error) {
 	stderr, err := stderrOf(env, path, args...)
 	var own []string
@@ -128,8 +128,8 @@ func (p *Plan) complaintsOf(env []string, path string, args ...string) (string, 
 	return strings.Join(own, "\n"), err
 }
 
-// withoutLoaderTrace returns a copy of an environment without the variables that make glibc's loader
-// trace what it does. The trace names our library, and may contain the word error.
+// withoutLoaderTrace returns a copy of an environment without the variables that make glibc's
+// loader trace what it does. The trace names our library, and may contain the word error.
 func withoutLoaderTrace(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		return strings.HasPrefix(v, "LD_DEBUG=") || strings.HasPrefix(v, "LD_DEBUG_OUTPUT=")

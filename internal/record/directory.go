@@ -58,8 +58,9 @@ func taken(err error) error {
 // dir returns the absolute path of the directory.
 func (p *Plan) dir() string { return filepath.Dir(p.prefix) }
 
-// outputParent returns the directory of the snapshots, if it exists, or the nearest one above it that
-// does. It may be the only one that can be written to, as in a container with a read-only root.
+// outputParent returns the directory of the snapshots, if it exists, or the nearest one above it
+// that does. It may be the only one that can be written to, as in a container with a read-only
+// root.
 func (p *Plan) outputParent() string {
 	for dir := p.dir(); ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
@@ -83,9 +84,9 @@ func (p *Plan) otherDirectory() string {
 // answerWithin is the time that the file system of the directory has for each step.
 const answerWithin = 2 * time.Second
 
-// within calls functions that use the directory, one after another, until one fails. If the file system
-// does not answer, it returns a [NotRecorded] error, and p must not be used any more. The step that is
-// waited for goes on then; undo is called if it returns without an error.
+// within calls functions that use the directory, one after another, until one fails. If the file
+// system does not answer, it returns a [NotRecorded] error, and p must not be used any more. The
+// step that is waited for goes on then; undo is called if it returns without an error.
 func (p *Plan) within(undo func(), steps ...func() error) error {
 	dir, done, abandoned := cmp.Or(p.Dir, "the current directory"), make(chan error), make(chan struct{})
 	go func() {

@@ -20,9 +20,11 @@ type engine interface {
 	name() string
 	// find returns the engine's library for the program of a plan.
 	find(p *Plan) (Library, error)
-	// seesPython reports whether the engine records objects of CPython that malloc does not allocate.
+	// seesPython reports whether the engine records objects of CPython that malloc does not
+	// allocate.
 	seesPython() bool
-	// seesGenerated reports whether stacks continue above generated code, such as that of JavaScript.
+	// seesGenerated reports whether stacks continue above generated code, such as that of
+	// JavaScript.
 	seesGenerated() bool
 	// refuse returns an error if the engine does not support the options.
 	refuse(o *Options) error
@@ -64,8 +66,8 @@ func timerText(o *Options) string {
 	return fmt.Sprintf("every %s", o.Every)
 }
 
-// whenText describes the times of snapshots of an engine that supports all options. timer is the text
-// of the timer.
+// whenText describes the times of snapshots of an engine that supports all options. timer is the
+// text of the timer.
 func whenText(o *Options, timer string) string {
 	var alloc, inuse, sig string
 	if o.EveryAlloc > 0 {

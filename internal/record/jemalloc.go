@@ -51,8 +51,8 @@ func (jemalloc) version(path string) string { return program.VersionIn(path, jem
 
 // Intervals of jemalloc, as powers of two, in bytes.
 const (
-	// jemallocNoTimer is the number of bytes allocated between snapshots with a timer. It matters only
-	// for a jemalloc that walks stacks without a function that the adapter replaces.
+	// jemallocNoTimer is the number of bytes allocated between snapshots with a timer. It matters
+	// only for a jemalloc that walks stacks without a function that the adapter replaces.
 	jemallocNoTimer = 28
 	// jemallocSample is jemalloc's own default sample period: 512 KiB.
 	jemallocSample = 19

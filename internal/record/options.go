@@ -25,8 +25,9 @@ const (
 type Options struct {
 	// Command is the program and its arguments.
 	Command []string
-	// Dir is the directory of the snapshots, an [outdir.Pattern]. It is created if it does not exist,
-	// and must not hold a recording. If it is "", a new directory is created in the working directory.
+	// Dir is the directory of the snapshots, an [outdir.Pattern]. It is created if it does not
+	// exist, and must not hold a recording. If it is "", a new directory is created in the working
+	// directory.
 	Dir string
 	// Replace removes the recording that Dir holds before the program starts.
 	Replace bool
@@ -56,7 +57,8 @@ type Options struct {
 	Duration time.Duration
 	// Keep is the maximum number of snapshots of each process image. 0 means no limit.
 	Keep int
-	// KeepBytes is the maximum size of all snapshots in bytes, as they are stored. 0 means no limit.
+	// KeepBytes is the maximum size of all snapshots in bytes, as they are stored. 0 means no
+	// limit.
 	KeepBytes int64
 	// NoCompress leaves the snapshots as the engine wrote them.
 	NoCompress bool
@@ -75,8 +77,8 @@ type Options struct {
 	Env []string
 	// Stdin, Stdout and Stderr are the program's standard streams. Nil means those of this process.
 	Stdin, Stdout, Stderr *os.File
-	// Note is called with each warning for the user, and Tell with what is as requested, each a single
-	// line. They may be nil.
+	// Note is called with each warning for the user, and Tell with what is as requested, each a
+	// single line. They may be nil.
 	Note, Tell func(string)
 }
 

@@ -44,6 +44,9 @@ func Prepare(o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.configure()
+	if remedy := program.ContainerRemedy(target.Exe); remedy != "" {
+		p.note("%s", remedy)
+	}
 	return p, nil
 }
 

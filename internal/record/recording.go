@@ -19,8 +19,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
-// open creates and prepares the directory, sets p.receiver, which writes there, and watches it. receive is
-// [channel.Listen] or [channel.Open]. After an error, another recording can use the directory.
+// open creates and prepares the directory, sets p.receiver, which writes there, and watches it.
+// receive is [channel.Listen] or [channel.Open]. After an error, another recording can use the
+// directory.
 func (p *Plan) open(
 	receive func(prefix string) (*channel.Receiver, error),
 ) (*manifest.Writer, *collect.Watcher, error) {
@@ -92,7 +93,8 @@ func keepVDSO(dir string, out *manifest.Writer) error {
 	if err != nil || image == nil {
 		return nil //nolint:nilerr // a recording is useful without the names of [vdso]
 	}
-	// An existing link of this name is replaced, not followed: the directory may belong to another user.
+	// An existing link of this name is replaced, not followed: the directory may belong to another
+	// user.
 	o := atomicfile.Options{Replace: true, Finish: onlyForOwner}
 	err = atomicfile.Write(filepath.Join(dir, manifest.VDSOFile), o, func(w io.Writer) error {
 		_, err := w.Write(image)
@@ -114,7 +116,8 @@ func onlyForOwner(f *os.File) error {
 	return f.Chmod(info.Mode().Perm() &^ others)
 }
 
-// watchDir reports the files that are written to the directory. It returns nil if that does not work.
+// watchDir reports the files that are written to the directory. It returns nil if that does not
+// work.
 func (p *Plan) watchDir() *collect.Watcher {
 	w, err := collect.Watch(p.dir())
 	if err != nil {
@@ -144,8 +147,8 @@ func (p *Plan) childrenHint() string {
 	return p.Flags.If(option.FollowChildren, " (%s records other programs, too)")
 }
 
-// loaded returns the path of the library that each process maps that can be recorded, or "" if it has
-// another name there.
+// loaded returns the path of the library that each process maps that can be recorded, or "" if it
+// has another name there.
 func (p *Plan) loaded() string {
 	if p.attached {
 		return ""
@@ -153,8 +156,8 @@ func (p *Plan) loaded() string {
 	return cmp.Or(p.adapter, p.Library.Path)
 }
 
-// cleanUp closes the manifest and removes the files of prepareDir if the program could not be started:
-// another recording can use the directory.
+// cleanUp closes the manifest and removes the files of prepareDir if the program could not be
+// started: another recording can use the directory.
 func (p *Plan) cleanUp(out *manifest.Writer) error {
 	err := out.Close()
 	p.removeFiles()

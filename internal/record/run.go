@@ -46,8 +46,9 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
 }
 
-// catchSignals returns the signals to forward to the program. Those that were ignored when this process started are
-// ignored until the program, which inherits that, has started: see catchIgnored.
+// catchSignals returns the signals to forward to the program. Those that were ignored when this
+// process started are ignored until the program, which inherits that, has started: see
+// catchIgnored.
 func catchSignals() (signals chan os.Signal, stop func()) {
 	for _, s := range sig.InheritedIgnored() {
 		signal.Ignore(s)
@@ -63,8 +64,9 @@ func catchSignals() (signals chan os.Signal, stop func()) {
 	}
 }
 
-// catchIgnored also forwards the signals that are ignored: the program may have set a handler, as a program does that a
-// shell without job control has started in the background, where SIGINT is ignored.
+// catchIgnored also forwards the signals that are ignored: the program may have set a handler, as a
+// program does that a shell without job control has started in the background, where SIGINT is
+// ignored.
 func catchIgnored(signals chan os.Signal) { catch(signals, sig.Forwarded(signal.Ignored)) }
 
 func catch(signals chan os.Signal, list []os.Signal) {

@@ -4,6 +4,7 @@ package record
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -23,14 +24,56 @@ func (p *Plan) runtimeSettings() []Setting {
 	return s
 }
 
+const phpBlocks = "; PHP takes memory in blocks: if it starts with USE_ZEND_ALLOC=0 in its environment, each " +
+	"allocation is seen"
+
+// languages tells what a recording of an interpreter or virtual machine shows, and what shows the
+// rest, by the names of its programs.
+var languages = []struct {
+	program *regexp.Regexp
+	shows   string
+}{
+	{regexp.MustCompile(`^java$`), "the memory of the JVM and of native libraries is seen, the Java heap is not: " +
+		"jcmd PID GC.class_histogram lists its objects"},
+	{regexp.MustCompile(`^lua(jit)?[-.0-9]*$`), "functions of the interpreter and of C modules are named, lines of Lua " +
+		"are not: collectgarbage(\"count\") returns how much Lua keeps"},
+	{regexp.MustCompile(`^perl[-.0-9]*$`), "functions of the interpreter and of XS modules are named, lines of Perl " +
+		"are not: Devel::MAT shows what Perl keeps"},
+	{regexp.MustCompile(`^php(-fpm|-cgi)?[-.0-9]*$`), "functions of the interpreter and of extensions are named, lines of " +
+		"PHP are not" + phpBlocks},
+	{regexp.MustCompile(`^ruby[-.0-9]*$`), "functions of the interpreter and of C extensions are named, lines of Ruby " +
+		"are not: ObjectSpace.trace_object_allocations and dump_all name them"},
+}
+
+// languageHint tells what is seen of a Go program, or of a language whose lines are not named. It
+// returns "" for other programs. file is where the program at path can be read.
+func languageHint(path, file string) string {
+	for _, l := range languages {
+		if l.program.MatchString(filepath.Base(path)) {
+			return l.shows
+		}
+	}
+	if program.IsGo(file) {
+		return "the memory that C code allocates is seen, the Go heap is not: if the program serves net/http/pprof, " +
+			"heaplapse scrape takes its heap profiles"
+	}
+	return ""
+}
+
 // runtimeHints returns options that show more of the memory of a language runtime.
 func (p *Plan) runtimeHints() []string {
 	base := filepath.Base(p.Target.Exe)
+	if hint := languageHint(p.Target.Exe, p.Target.Exe); hint != "" {
+		if program.Getenv(p.Env, "USE_ZEND_ALLOC") == "0" {
+			hint = strings.TrimSuffix(hint, phpBlocks)
+		}
+		return []string{hint}
+	}
 	switch {
 	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
 		if !p.engine.seesPython() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
-			return []string{"CPython keeps objects of up to 512 bytes in its own arenas" +
-				p.Flags.If(option.PythonMalloc, "; %s shows each of them, and makes the program slower")}
+			return []string{"no lines of Python are named, and its objects of up to 512 bytes are not seen: the built-in " +
+				"engine does both" + p.Flags.If(option.Engine, " (without %s)")}
 		}
 	case base == "node" || base == "nodejs":
 		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")

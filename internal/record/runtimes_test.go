@@ -3,9 +3,11 @@
 package record
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -38,4 +40,25 @@ func TestHintsAtJavaScript(t *testing.T) {
 		p.Target = program.Target{Path: "/usr/bin/" + c.exe, Exe: "/usr/bin/" + c.exe}
 		assert.Equal(t, c.want, p.runtimeHints(), "%s %s %v", c.engine.name(), c.exe, c.o)
 	}
+}
+
+// TestHintsAtLanguages: a recording of a program whose lines are not named, or whose heap is not malloc's,
+// says so, and what shows the rest.
+func TestHintsAtLanguages(t *testing.T) {
+	for path, want := range map[string]string{
+		"/usr/lib/jvm/java-17/bin/java": "jcmd",
+		"/usr/bin/lua5.4":               "collectgarbage",
+		"/usr/bin/luajit-2.1.0":         "collectgarbage",
+		"/usr/bin/perl":                 "Devel::MAT",
+		"/usr/sbin/php-fpm8.2":          "USE_ZEND_ALLOC=0",
+		"/usr/bin/ruby3.1":              "ObjectSpace",
+	} {
+		assert.Contains(t, languageHint(path, "/nonexistent"), want, path)
+	}
+	for _, path := range []string{"/usr/bin/python3", "/opt/javaserver", "/usr/bin/phpize", "/bin/perldoc"} {
+		assert.Empty(t, languageHint(path, "/nonexistent"), path)
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	assert.Contains(t, languageHint("/srv/service", self), "heaplapse scrape", "a test is a Go program")
 }

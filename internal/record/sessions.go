@@ -65,8 +65,8 @@ func (a *attachment) attachNew(ctx context.Context) {
 	}
 }
 
-// isDue reports whether a descendant is to be recorded. A fork may be about to start another program or to
-// end within a second.
+// isDue reports whether a descendant is to be recorded. A fork may be about to start another
+// program or to end within a second.
 func (a *attachment) isDue(pid int) bool {
 	const young = time.Second
 	p, ok := proc.Read(pid)

@@ -16,16 +16,17 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
-// NotRecorded is the error of Prepare, MakeDir and Run if the program cannot be recorded, for a reason
-// that is not the program's or the command line's: the directory cannot be written, or the engine does
-// not work on this machine. The program was not started. [Exec] runs it without a recording.
+// NotRecorded is the error of Prepare, MakeDir and Run if the program cannot be recorded, for a
+// reason that is not the program's or the command line's: the directory cannot be written, or the
+// engine does not work on this machine. The program was not started. [Exec] runs it without a
+// recording.
 type NotRecorded struct {
 	Err error
-	// Stalled is set if the file system of the directory does not answer. A thread of this process waits
-	// for it, and so would Exec: only [RunUnrecorded] runs the program.
+	// Stalled is set if the file system of the directory does not answer. A thread of this process
+	// waits for it, and so would Exec: only [RunUnrecorded] runs the program.
 	Stalled bool
-	// Taken is set if the directory holds a recording. [RunUnrecorded] runs the program, so that the user is told
-	// again when it has ended.
+	// Taken is set if the directory holds a recording. [RunUnrecorded] runs the program, so that
+	// the user is told again when it has ended.
 	Taken bool
 }
 
@@ -33,7 +34,8 @@ func (e *NotRecorded) Error() string { return e.Err.Error() }
 
 func (e *NotRecorded) Unwrap() error { return e.Err }
 
-// notRecorded returns err as a [NotRecorded] with the exit status of a recorder that failed, or nil.
+// notRecorded returns err as a [NotRecorded] with the exit status of a recorder that failed, or
+// nil.
 func notRecorded(err error) error {
 	if err == nil {
 		return nil
@@ -76,8 +78,8 @@ func Exec(o Options) error {
 	return &status.Error{Status: code, Err: &os.PathError{Op: "exec", Path: path, Err: err}}
 }
 
-// RunUnrecorded runs the program without a recording, and ends it after Options.Duration. It returns
-// an error of which [CanRun] is true if only [Exec] can run the program.
+// RunUnrecorded runs the program without a recording, and ends it after Options.Duration. It
+// returns an error of which [CanRun] is true if only [Exec] can run the program.
 func RunUnrecorded(ctx context.Context, o Options) (Outcome, error) {
 	if o.Env == nil {
 		o.Env = os.Environ()

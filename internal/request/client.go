@@ -23,8 +23,8 @@ import (
 type Options struct {
 	// Header is sent with each request.
 	Header http.Header
-	// CACert is the path of a file with certificates that are trusted instead of those of the system.
-	// Insecure trusts every certificate.
+	// CACert is the path of a file with certificates that are trusted instead of those of the
+	// system. Insecure trusts every certificate.
 	CACert   string
 	Insecure bool
 	// Timeout limits one request; 0 means no limit.

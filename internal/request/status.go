@@ -84,9 +84,9 @@ const (
 	maxError = 16 << 10
 )
 
-// said returns what a service says about its status: the first line of plain text, or the message of
-// a JSON object, as services with Connect or gRPC send it. It returns "" if that contains what the
-// user keeps secret.
+// said returns what a service says about its status: the first line of plain text, or the message
+// of a JSON object, as services with Connect or gRPC send it. It returns "" if that contains what
+// the user keeps secret.
 func (c *Client) said(resp *http.Response, u *url.URL) string {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind != "text/plain" && kind != "application/json" {

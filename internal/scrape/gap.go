@@ -16,8 +16,8 @@ type gap struct {
 	reason string
 }
 
-// openGap tells that a request has failed, unless the one before has failed, too, or the error ends the
-// recording or leaves out the profile.
+// openGap tells that a request has failed, unless the one before has failed, too, or the error ends
+// the recording or leaves out the profile.
 func (s *scraper) openGap(p *profile, err error) {
 	var refused *request.Refusal
 	switch {

@@ -26,8 +26,8 @@ type Options struct {
 	// Keep is the maximum number of snapshots of each kind. 0 means no limit.
 	Keep int
 
-	// NoGC leaves out the garbage collection that a Go service is asked for before each snapshot, and
-	// NoGoroutines its goroutine profiles.
+	// NoGC leaves out the garbage collection that a Go service is asked for before each snapshot,
+	// and NoGoroutines its goroutine profiles.
 	NoGC, NoGoroutines bool
 
 	// Options are those of the requests.

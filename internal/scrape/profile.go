@@ -76,8 +76,8 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 
 var errHTML = request.Refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
 
-// read reads a profile as the other commands will. It takes as long as a request at most: a small answer
-// can be the compressed form of a very large profile.
+// read reads a profile as the other commands will. It takes as long as a request at most: a small
+// answer can be the compressed form of a very large profile.
 func (c *client) read(ctx context.Context, f *fetched, p *profile) error {
 	began := time.Now()
 	d := heapfile.Decoder{Check: func(more int64) error {

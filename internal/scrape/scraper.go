@@ -24,8 +24,8 @@ type scraper struct {
 	restarts restarts
 }
 
-// run takes snapshots until the time is over or the context ends. It returns an error if there is no
-// snapshot.
+// run takes snapshots until the time is over or the context ends. It returns an error if there is
+// no snapshot.
 func (s *scraper) run(ctx context.Context) error {
 	for due := s.created; !s.over(due) && request.Sleep(ctx, time.Until(due)); {
 		start := time.Now()
@@ -162,8 +162,8 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 	return nil
 }
 
-// adviseGC advises the query that makes Go collect garbage, unless the URL has it or the user does not
-// want it.
+// adviseGC advises the query that makes Go collect garbage, unless the URL has it or the user does
+// not want it.
 func (s *scraper) adviseGC(p *profile, f *fetched) {
 	if !s.NoGC && f.head.Producer == "go" && p.kind == heap && !p.url.Query().Has("gc") {
 		s.store.note("%s shows the heap as of the last garbage collections: add gc=1 to its query, and the service collects first",

@@ -18,8 +18,8 @@ func Nearest(mistyped string, words []string) string {
 	return best
 }
 
-// distance returns the least number of edits that turn one word into the other: a letter more, less or
-// another one, or two neighbours exchanged.
+// distance returns the least number of edits that turn one word into the other: a letter more, less
+// or another one, or two neighbours exchanged.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -1,6 +1,6 @@
 // Package spool keeps input that must be read several times, such as a pipe or the entries of an
-// archive, in a temporary file. The file has no name, so that nothing is left of it when the process
-// ends, however it ends.
+// archive, in a temporary file. The file has no name, so that nothing is left of it when the
+// process ends, however it ends.
 package spool
 
 import (
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Spool holds files by name. It is an [fs.FS] whose names need not satisfy [fs.ValidPath]. Files that
-// were added may be read by several goroutines at once.
+// Spool holds files by name. It is an [fs.FS] whose names need not satisfy [fs.ValidPath]. Files
+// that were added may be read by several goroutines at once.
 type Spool struct {
 	// Limit, if not 0, is the number of bytes that all files may have, without blocks of zeros.
 	Limit int64

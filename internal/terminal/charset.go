@@ -7,8 +7,8 @@ import (
 )
 
 // UTF8 reports whether a writer takes UTF-8. The locale is LC_ALL, else LC_CTYPE, else LANG, whose
-// values the function returns. A terminal takes UTF-8 if its locale names that. Other writers, such as
-// the log of a CI job, take it unless the locale names another character set.
+// values the function returns. A terminal takes UTF-8 if its locale names that. Other writers, such
+// as the log of a CI job, take it unless the locale names another character set.
 func UTF8(w io.Writer, getenv func(string) string) bool {
 	return utf8Locale(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")), Is(w))
 }

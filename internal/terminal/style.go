@@ -19,14 +19,15 @@ func styled(getenv func(string) string) bool {
 	return getenv("NO_COLOR") == "" && getenv("TERM") != "" && getenv("TERM") != "dumb"
 }
 
-// Hyperlinks reports whether a writer is a terminal that takes OSC 8 (hyperlinks), as far as that is
-// known. Most terminals that do not know the sequence ignore it; takesOSC8 leaves out some that do not.
+// Hyperlinks reports whether a writer is a terminal that takes OSC 8 (hyperlinks), as far as that
+// is known. Most terminals that do not know the sequence ignore it; takesOSC8 leaves out some that
+// do not.
 func Hyperlinks(w io.Writer, getenv func(string) string) bool {
 	return Is(w) && styled(getenv) && takesOSC8(getenv)
 }
 
-// takesOSC8 leaves out the Linux console, Emacs, GNU screen outside of tmux, and VTE before 0.50.1, as
-// GCC does (gcc/diagnostic-color.cc, auto_enable_urls, has a similar list).
+// takesOSC8 leaves out the Linux console, Emacs, GNU screen outside of tmux, and VTE before 0.50.1,
+// as GCC does (gcc/diagnostic-color.cc, auto_enable_urls, has a similar list).
 func takesOSC8(getenv func(string) string) bool {
 	term := getenv("TERM")
 	if term == "linux" || getenv("INSIDE_EMACS") != "" || strings.HasPrefix(term, "screen") && getenv("TMUX") == "" {

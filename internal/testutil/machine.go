@@ -22,8 +22,8 @@ func Machine() elf.Machine {
 	return elf.EM_NONE
 }
 
-// SameBuild runs a script that builds files in the directory of its argument, and compares them with
-// the committed ones. Another compiler builds other bytes, so the test is skipped unless
+// SameBuild runs a script that builds files in the directory of its argument, and compares them
+// with the committed ones. Another compiler builds other bytes, so the test is skipped unless
 // clang's version is in one of them. remedy is the command that builds them again.
 func SameBuild(t *testing.T, script string, committed map[string][]byte, remedy string) {
 	t.Helper()

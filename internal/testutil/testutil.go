@@ -88,8 +88,8 @@ func Superuser(t testing.TB) {
 	}
 }
 
-// Foreground makes signals end the programs that the tests start. A shell starts background jobs with
-// SIGINT ignored, and children inherit that. A signal that is caught has its default action in
+// Foreground makes signals end the programs that the tests start. A shell starts background jobs
+// with SIGINT ignored, and children inherit that. A signal that is caught has its default action in
 // children.
 func Foreground(signals ...os.Signal) {
 	for _, s := range signals {

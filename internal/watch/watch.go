@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/live"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
@@ -48,7 +49,7 @@ type Options struct {
 // Result is the end of a watch.
 type Result struct {
 	// Last is the last verdict; it may be nil. It is closed.
-	Last *growth.Live
+	Last *live.Report
 	// Over is set if no more snapshots will come or Stop ended the watch, as opposed to the
 	// context.
 	Over bool
@@ -119,9 +120,9 @@ func (w *watch) refresh(ctx context.Context, start time.Time) error {
 	if len(g.Series.Heads) == 1 && g.Series.Heads[0].Completeness.Unfinished {
 		return nil // it is still being written
 	}
-	live := &growth.Live{Report: g, Path: w.Path, Took: time.Since(start), Warnings: len(notices)}
-	live.KeepFirst(w.Last)
-	w.Last = live
+	now := &live.Report{Report: g, Path: w.Path, Took: time.Since(start), Warnings: len(notices)}
+	now.KeepFirst(w.Last)
+	w.Last = now
 	w.Over = w.Stop != nil && w.Stop(g) || ended(g.Series)
 	return w.show()
 }
@@ -172,9 +173,9 @@ func (w *watch) show() error {
 }
 
 // renditions are the renditions of report's styles.
-var renditions = map[growth.Style]string{
-	growth.StyleFaint: "2", growth.StyleStrong: "1",
-	growth.StyleLeak: "1;31", growth.StyleNoLeak: "1;32", growth.StyleUndecided: "1;33",
+var renditions = map[live.Style]string{
+	live.StyleFaint: "2", live.StyleStrong: "1",
+	live.StyleLeak: "1;31", live.StyleNoLeak: "1;32", live.StyleUndecided: "1;33",
 }
 
 func (w *watch) draw() error {
@@ -209,7 +210,7 @@ func (w *watch) wait() {
 		return
 	}
 	_ = w.Screen.Draw(
-		[]terminal.Line{{Text: status, Rendition: renditions[growth.StyleFaint]}},
+		[]terminal.Line{{Text: status, Rendition: renditions[live.StyleFaint]}},
 	) // the next refresh returns the error
 }
 

@@ -14,7 +14,7 @@ rows=("${@:4}")
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 programs=internal/record/attach/testdata
-CGO_ENABLED=0 go build -o "$work/attach" ./scripts/bench/attach
+CGO_ENABLED=0 go build -C scripts -o "$work/attach" ./bench/attach
 CGO_ENABLED=0 go build -o "$work/heaplapse" ./cmd/heaplapse
 g++ -O2 -pthread -o "$work/threads" scripts/bench/threads.cc
 gcc -O2 -pthread -o "$work/malloc" scripts/bench/malloc.c

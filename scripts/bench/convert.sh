@@ -22,13 +22,7 @@ snapshots=${SNAPSHOTS:-1000} loop=${LOOP:-20} rounds=${ROUNDS:-2} tcmalloc=${TCM
 . "$here/lib.sh"
 need go g++ make python3 llvm-symbolizer size
 
-if [ $# -gt 0 ]; then
-	mkdir -p "$1"
-	work=$(cd "$1" && pwd)
-else
-	work=$(mktemp -d)
-	trap 'rm -rf "$work"' EXIT
-fi
+work_in "$@"
 program=$work/shop
 # Each run writes to a new directory, because creating files takes longer just after others were
 # removed.

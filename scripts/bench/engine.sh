@@ -12,7 +12,7 @@ programs=("${@:3}")
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 cp "engine/heaplapse-$(uname -m).so" "$work/engine.so"
-go build -o "$work/receive" ./scripts/bench/receive
+go build -C scripts -o "$work/receive" ./bench/receive
 gcc -O2 -pthread -o "$work/malloc" scripts/bench/malloc.c
 g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
 
@@ -25,25 +25,6 @@ create index ti on t(b);
 select count(*), sum(length(b)) from t;
 commit;
 SQL
-cat >"$work/objects.js" <<'JS'
-let kept = [];
-for (let round = 0; round < 4; round++) {
-	const map = new Map();
-	for (let i = 0; i < 200000; i++) map.set("k" + i, {i, s: "x" + i, b: i % 50 === 0 ? Buffer.alloc(3000) : null});
-	kept = map;
-}
-console.log(JSON.stringify([...kept.keys()]).length);
-for (let i = 0; i < 60; i++) require("zlib").deflateSync(Buffer.alloc(300000, i));
-JS
-cat >"$work/documents.py" <<'PY'
-import json
-document = json.dumps([{"id": i, "name": "n%d" % i, "tags": ["a", "b", str(i)], "text": "x" * 700} for i in range(300)])
-kept = []
-for i in range(1000):
-    parsed = json.loads(document)
-    if i % 10 == 0:
-        kept.append(parsed)
-PY
 cat >"$work/redis.sh" <<'SH'
 dir=$(mktemp -d)
 redis-server --port 0 --unixsocket "$dir/s" --save "" --daemonize no >/dev/null 2>&1 &
@@ -100,9 +81,9 @@ echo "|---|---|---|---|---|---|"
 for program in "${programs[@]}"; do
 	case $program in
 	sqlite) measure 1.03 "sqlite bulk load" sqlite3 :memory: ".read $work/load.sql" ;;
-	node) measure 1.05 node node "$work/objects.js" ;;
+	node) measure 1.05 node node scripts/bench/objects.js ;;
 	compiler) measure 1.03 "g++ -O2" g++ -O2 -fpreprocessed -c "$work/shop.ii" -o "$work/shop.o" ;;
-	python) measure 1.12 "CPython json loop" /usr/bin/python3 "$work/documents.py" ;;
+	python) measure 1.12 "CPython json loop" /usr/bin/python3 scripts/bench/objects.py ;;
 	redis)
 		command -v redis-server >/dev/null || { echo "engine.sh: no redis-server" >&2; continue; }
 		measure 1.05 "redis under redis-benchmark" bash "$work/redis.sh"

@@ -19,6 +19,17 @@ need() {
 	gnutime=$(type -P time) || die "GNU time is missing"
 }
 
+# work_in [WORKDIR] makes the directory of the files, or a temporary one, which the script removes.
+work_in() {
+	if [ $# -gt 0 ]; then
+		mkdir -p "$1"
+		work=$(cd "$1" && pwd)
+	else
+		work=$(mktemp -d)
+		trap 'rm -rf "$work"' EXIT
+	fi
+}
+
 # build_program FILE JOBS compiles the units of shop.cc, JOBS at the same time, and links them.
 build_program() {
 	say "compiling $units units"

@@ -23,29 +23,6 @@ for program in "${programs[@]}"; do
 done
 gcc -O1 -g -o "$work/sites" scripts/bench/sites.c
 
-cat >"$work/objects.py" <<'PY'
-# Parses documents and keeps some of them: many small objects and a few large ones.
-import json, sys
-document = json.dumps([{"id": i, "name": "n%d" % i, "tags": ["a", "b", str(i)], "text": "x" * 700} for i in range(300)])
-kept = []
-for i in range(int(sys.argv[1])):
-    parsed = json.loads(document)
-    if i % 10 == 0:
-        kept.append(parsed)
-PY
-
-cat >"$work/objects.js" <<'JS'
-// Fills and replaces a map of objects, strings and Buffers, writes JSON, and compresses.
-let kept = [];
-for (let round = 0; round < 4; round++) {
-	const map = new Map();
-	for (let i = 0; i < 200000; i++) map.set("k" + i, {i, s: "x" + i, b: i % 50 === 0 ? Buffer.alloc(3000) : null});
-	kept = map;
-}
-console.log(JSON.stringify([...kept.keys()]).length);
-for (let i = 0; i < 60; i++) require("zlib").deflateSync(Buffer.alloc(300000, i));
-JS
-
 cat >"$work/train_torch.py" <<'PY'
 # Trains a small network.
 import torch
@@ -105,11 +82,11 @@ run() {
 	shift
 	rm -rf "$work/out" "$work"/heaptrack.*
 	case $program in
-	python) python3 "$work/measure.py" "$@" /usr/bin/python3 "$work/objects.py" 1000 ;;
+	python) python3 "$work/measure.py" "$@" /usr/bin/python3 scripts/bench/objects.py ;;
 	compiler) python3 "$work/measure.py" "$@" "$compiler" -quiet -fpreprocessed -O1 "$work/shop.ii" -o /dev/null ;;
 	redis) python3 "$work/measure.py" bash "$work/redis.sh" "$@" ;;
 	rust) python3 "$work/measure.py" "$@" "$work/orders" 1000000 ;;
-	node) python3 "$work/measure.py" "$@" node "$work/objects.js" ;;
+	node) python3 "$work/measure.py" "$@" node scripts/bench/objects.js ;;
 	torch | tensorflow) python3 "$work/measure.py" "$@" "${PYTHON:-python3}" "$work/train_$program.py" ;;
 	esac
 }

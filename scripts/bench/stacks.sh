@@ -13,7 +13,7 @@ work=$(cd "$work" && pwd)
 engine=$PWD/engine/heaplapse-$(uname -m).so
 gcc -O1 -pthread -o "$work/paths" engine/testdata/paths.c
 
-go build -o "$work/receive" ./scripts/bench/receive
+go build -C scripts -o "$work/receive" ./bench/receive
 coproc receiver { "$work/receive" "$work/out"; }
 read -r settings <&"${receiver[0]}"
 

@@ -30,13 +30,7 @@ if [ "${1:-}" = --compare ]; then
 	mode=compare
 	shift
 fi
-if [ $# -gt 0 ]; then
-	mkdir -p "$1"
-	work=$(cd "$1" && pwd)
-else
-	work=$(mktemp -d)
-	trap 'rm -rf "$work"' EXIT
-fi
+work_in "$@"
 program=$work/shop
 
 # --- the program ---

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/conformance/lib.sh
-dir=${1:-out/profiles}
+dir=$(realpath -m "${1:-out/profiles}")
 mkdir -p "$dir"
 
 # The results in docs/conformance.md are of these commits.
@@ -31,4 +31,4 @@ done <<-'END'
 	platformatic/react-pprof 7cae45662440d00dc94047009a7a8d1a15379c2b
 END
 make -s build
-go run ./scripts/conformance/profiles bin/heaplapse "$dir"
+go run -C scripts ./conformance/profiles "$PWD/bin/heaplapse" "$dir"

@@ -8,7 +8,7 @@ hosts=${4:-200} labelled=${5:-60}
 
 rm -rf "$dir"
 mkdir -p "$dir/answers"
-go run ./scripts/fleet/hosts -o "$dir/hosts" -hosts "$hosts" -labelled "$labelled"
+go run -C scripts ./fleet/hosts -o "$(realpath "$dir")/hosts" -hosts "$hosts" -labelled "$labelled"
 du -sh "$dir/hosts" | sed 's/^/snapshots: /'
 
 export heaplapse dir

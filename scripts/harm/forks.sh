@@ -54,9 +54,7 @@ build jemalloc -O1 -Wl,--no-as-needed -ljemalloc && all "jemalloc, shared" ./jem
 build jemalloc-static -O1 -Wl,-Bstatic -ljemalloc -Wl,-Bdynamic -lm -lstdc++ && all "jemalloc, linked in" ./jemalloc-static "$forks"
 
 python=${PYTHON:-}
-if [ -z "$python" ]; then
-	python3 -m venv venv && venv/bin/pip install -q --disable-pip-version-check grpcio 2>pip.log && python=venv/bin/python
-fi
+[ -n "$python" ] || { venv=$("$here/../venv.sh" harm grpcio 2>pip.log) && python=$venv/bin/python; }
 if [ -n "$python" ]; then
 	all "gRPC for Python, prefork" "$python" "$here/prefork.py" "$workers"
 else

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // example is a function with its truth, and what the detector measured of it. A file of examples is
@@ -23,6 +23,7 @@ type example struct {
 	snapshots       int
 	population      leaksim.Population
 	mode, behaviour string
+	life            string
 	features        trend.Features
 	confidence      float64
 }
@@ -37,7 +38,8 @@ func examplesOf(all []outcome) []example {
 		}
 		e := example{
 			leak: o.Verdict == leaksim.IsLeak, large: o.large, seed: o.Seed, snapshots: o.Snapshots,
-			population: o.population, mode: o.Mode, behaviour: o.Behaviour, features: o.features, confidence: o.confidence,
+			population: o.population, mode: o.Mode, behaviour: o.Behaviour, life: o.Life,
+			features: o.features, confidence: o.confidence,
 		}
 		out = append(out, e)
 	}
@@ -45,14 +47,14 @@ func examplesOf(all []outcome) []example {
 }
 
 // exampleColumns are the columns before the features.
-const exampleColumns = 7
+const exampleColumns = 8
 
 // writeExamples writes a line of names, then a line per example. Of the functions that hardly grew,
 // which have no features, it writes only the leaks: the others are neither fitted nor reported.
 func writeExamples(w io.Writer, examples []example) {
 	out := bufio.NewWriter(w)
 	defer func() { _ = out.Flush() }() // w stores the first error
-	_, _ = out.WriteString("leak large seed snapshots population recording behaviour")
+	_, _ = out.WriteString("leak large seed snapshots population recording behaviour process")
 	for f := range trend.FeatureCount {
 		_, _ = out.WriteString(" " + f.String())
 	}
@@ -62,7 +64,8 @@ func writeExamples(w io.Writer, examples []example) {
 		if e.features[trend.FeaturePoints] == 0 && !e.leak {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "%d %d %d %d %s %s %s", bit(e.leak), bit(e.large), e.seed, e.snapshots, e.population, e.mode, e.behaviour)
+		_, _ = fmt.Fprintf(out, "%d %d %d %d %s %s %s %s",
+			bit(e.leak), bit(e.large), e.seed, e.snapshots, e.population, e.mode, e.behaviour, e.life)
 		for _, v := range e.features {
 			_, _ = fmt.Fprintf(out, " %.6g", v)
 		}
@@ -107,7 +110,7 @@ func parseExample(fields []string) (e example, err error) {
 	e.leak, e.large = fields[0] == "1", fields[1] == "1"
 	e.seed, errs[0] = strconv.ParseUint(fields[2], 10, 64)
 	e.snapshots, errs[1] = strconv.Atoi(fields[3])
-	e.population, e.mode, e.behaviour = leaksim.Population(fields[4]), fields[5], fields[6]
+	e.population, e.mode, e.behaviour, e.life = leaksim.Population(fields[4]), fields[5], fields[6], fields[7]
 	for i, text := range fields[exampleColumns:] {
 		if e.features[i], err = strconv.ParseFloat(text, 64); err != nil {
 			return e, err

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // fleetOptions choose simulated fleets.
@@ -28,6 +28,7 @@ type onHost struct {
 	label      string
 	confidence float64
 	gained     int64
+	held       int64
 	called     bool
 }
 
@@ -78,7 +79,7 @@ func sitesOf(all []outcome) (out []fleetSite) {
 		s := fleetSite{seed: g[0].Seed, recording: g[0].Mode, name: g[0].Name, behaviour: g[0].Behaviour}
 		for i := range g {
 			o := &g[i]
-			s.hosts = append(s.hosts, onHost{o.Verdict, o.label, o.confidence, o.gained, o.called})
+			s.hosts = append(s.hosts, onHost{o.Verdict, o.label, o.confidence, o.gained, o.held, o.called})
 		}
 		out = append(out, s)
 	}
@@ -86,7 +87,7 @@ func sitesOf(all []outcome) (out []fleetSite) {
 }
 
 var fleetColumns = []string{
-	"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained",
+	"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained", "held",
 }
 
 // writeFleetCSV writes a line for each function on each host.
@@ -99,6 +100,7 @@ func writeFleetCSV(w io.Writer, sites []fleetSite) {
 			_ = out.Write([]string{
 				strconv.FormatUint(s.seed, 10), s.recording, s.name, s.behaviour, strconv.Itoa(n), string(h.verdict),
 				cmp.Or(h.label, "none"), strconv.FormatFloat(h.confidence, 'f', 4, 64), strconv.FormatInt(h.gained, 10),
+				strconv.FormatInt(h.held, 10),
 			})
 		}
 	}
@@ -159,9 +161,10 @@ func addFleetLine(sites []fleetSite, line []string) ([]fleetSite, error) {
 		sites = append(sites, fleetSite{seed: seed, recording: line[1], name: line[2], behaviour: line[3]})
 	}
 	h := onHost{verdict: leaksim.Verdict(line[5]), label: line[6], called: line[6] == "leak" || line[6] == "leak-late"}
-	var errs [2]error
+	var errs [3]error
 	h.confidence, errs[0] = strconv.ParseFloat(line[7], 64)
 	h.gained, errs[1] = strconv.ParseInt(line[8], 10, 64)
+	h.held, errs[2] = strconv.ParseInt(line[9], 10, 64)
 	s := &sites[len(sites)-1]
 	s.hosts = append(s.hosts, h)
 	return sites, errors.Join(errs[:]...)

@@ -9,7 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // truthOver is the truth about a function over the hosts of a cell: it leaks if it does on half of them or
@@ -98,17 +98,34 @@ func evidence(hosts []onHost) []verdict.Host {
 	return out
 }
 
-// asProcesses reports whether a site leaks if the hosts are processes of one recording.
-func asProcesses(c *fleetCase) bool {
+// asProcesses returns on which hosts a site is called a leak if they are processes of one recording.
+func asProcesses(hosts []onHost) []bool {
 	var all []growth.Evidence
-	large := false
-	for _, h := range c.with {
-		if float64(h.gained) >= trend.LeastScale*trend.DefaultMinGrowth {
-			all = append(all, growth.Evidence{Confidence: h.confidence, Time: 1, Gained: h.gained})
-			large = large || h.gained >= trend.DefaultMinGrowth
+	out := make([]bool, len(hosts))
+	for _, h := range hosts {
+		if h.gained >= trend.DefaultMinGrowth {
+			all = append(all, growth.Evidence{Confidence: h.confidence, Time: 1, Gained: h.gained, Held: h.held})
 		}
 	}
-	return large && growth.PoolOf(all).Confidence >= trend.LeakConfidence
+	for i, h := range hosts {
+		out[i] = h.gained >= trend.DefaultMinGrowth && growth.PoolOf(all, h.held).Confidence >= trend.LeakConfidence
+	}
+	return out
+}
+
+// anyProcess reports whether a site leaks in one of the processes of a recording.
+func anyProcess(c *fleetCase) bool { return slices.Contains(asProcesses(c.with), true) }
+
+// eachProcess returns the score of the verdicts on hosts if they are processes of one recording.
+func eachProcess(sites []fleetSite) (s score) {
+	for i := range sites {
+		for n, called := range asProcesses(sites[i].hosts) {
+			h := sites[i].hosts[n]
+			one := tallyCases([]fleetCase{{truth: h.verdict}}, func(*fleetCase) bool { return called })
+			s = score{s.right + one.right, s.wrong + one.wrong, s.missed + one.missed}
+		}
+	}
+	return s
 }
 
 // calledOn returns on how many hosts a site is called a leak.
@@ -170,13 +187,14 @@ func writeFleets(w io.Writer, o options, sites []fleetSite) {
 			cells(w, in[0].recording, strconv.Itoa(fleetCount(in)), strconv.Itoa(s.right+s.missed), both(alone(in)),
 				both(tallyCases(cases, func(c *fleetCase) bool { return calledOn(c.with) > 0 })),
 				both(tallyCases(cases, func(c *fleetCase) bool { return 100*calledOn(c.with) >= 34*len(c.with) })),
-				both(s), strconv.Itoa(s.wrong), strconv.Itoa(s.missed), both(tallyCases(cases, asProcesses)))
+				both(s), strconv.Itoa(s.wrong), strconv.Itoa(s.missed), both(tallyCases(cases, anyProcess)))
 		}
 		return
 	}
 	fmt.Fprintf(w, "%d hosts have a label. A leak that occurs only there is to be found, with the label; "+
 		"one that occurs everywhere is not.\n\n", o.fleet.labelled)
-	table(w, "recording", "fleets", "leaks", "any host, and none without", "verdict", "wrong", "missed")
+	table(w, "recording", "fleets", "leaks", "any host, and none without", "verdict", "wrong", "missed",
+		"one host", "a process of one recording")
 	for _, in := range byRecording(sites) {
 		cases := byLabel(in, o.fleet.labelled)
 		s := tallyCases(cases, func(c *fleetCase) bool {
@@ -184,7 +202,7 @@ func writeFleets(w io.Writer, o options, sites []fleetSite) {
 		})
 		anyHost := tallyCases(cases, func(c *fleetCase) bool { return calledOn(c.with) > 0 && calledOn(c.reference) == 0 })
 		cells(w, in[0].recording, strconv.Itoa(fleetCount(in)), strconv.Itoa(s.right+s.missed), both(anyHost), both(s),
-			strconv.Itoa(s.wrong), strconv.Itoa(s.missed))
+			strconv.Itoa(s.wrong), strconv.Itoa(s.missed), both(alone(in)), both(eachProcess(in)))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -37,6 +37,7 @@ type finding struct {
 	rank       int // position in the result, from 1; 0 if the result does not contain the function
 	stacks     int
 	gained     int64
+	held       int64 // in the last judged snapshot
 	features   trend.Features
 	large      bool // it grew enough to be reported
 }
@@ -92,7 +93,7 @@ func detect(dir string) (map[string]finding, *growth.Result, error) {
 		name := blamed(symbols, s)
 		f := finding{
 			label: s.Label.String(), called: s.Label.IsLeak(), confidence: s.Confidence,
-			rank: i + 1, stacks: len(s.Members), gained: s.Gained, features: s.Features,
+			rank: i + 1, stacks: len(s.Members), gained: s.Gained, held: s.Held, features: s.Features,
 			large: isLarge(&s.Verdict),
 		}
 		// If the result contains a function more than once, the worst site counts.

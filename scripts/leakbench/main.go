@@ -1,6 +1,6 @@
 // Command leakbench measures the growth detector on simulated processes with known leaks.
 //
-//	go run ./scripts/leakbench -seeds 1-12 -snapshots 8,12,24,48 -o table.md
+//	go run -C scripts ./leakbench -seeds 1-12 -snapshots 8,12,24,48 -o table.md
 //
 // It simulates the allocations of processes, writes their snapshots as gperftools and jemalloc do,
 // runs the detector on the files, and compares the result with the ground truth.
@@ -21,8 +21,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
 )
 
 func main() {

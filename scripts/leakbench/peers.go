@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // peer is another method to detect leaks. It computes a score of a curve, and reports a leak if the

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
-	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
 
 // score counts leaks that are reported (right), harmless functions that are reported (wrong), and

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 func judged(v leaksim.Verdict, called bool, rank int, confidence float64) outcome {

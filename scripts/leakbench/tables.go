@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
-	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim/behaviour"
 )
 
 // writeTables writes all results as Markdown.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 // kind is a kind of input, for which a threshold could be chosen.
@@ -43,7 +43,12 @@ func kinds() []kind {
 	for _, n := range []int{8, 12, 24, 48} {
 		list = append(list, kind{strconv.Itoa(n) + " snapshots", taken(n)})
 	}
+	for _, life := range []string{"load-rising", "load-falling", "load-bursts"} {
+		list = append(list, kind{"process: " + life, func(e *example) bool { return e.life == life }})
+	}
+	loaded := func(e *example) bool { return strings.HasPrefix(e.life, "load-") }
 	return append(list,
+		kind{"other processes", func(e *example) bool { return !loaded(e) }},
 		kind{"one behaviour", of(leaksim.Plain)},
 		kind{"wide population", of(leaksim.Wide)},
 		kind{"small programs", of(leaksim.Small)},

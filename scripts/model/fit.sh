@@ -16,7 +16,7 @@ simulate=(leakbench -seeds 2001-2504 -wide-seeds 2001-2280 -small-seeds 2001-400
 venv=$(scripts/venv.sh model -r scripts/model/requirements.txt)
 mkdir -p "$dir"
 if [ $# -eq 0 ]; then
-	go build -o "$dir/leakbench" ./scripts/leakbench
+	go build -C scripts -o "$(realpath "$dir")/" ./leakbench
 	TIMEFORMAT='simulated in %R s, with %U s of processor time and %S s of the kernel'
 	time "$dir/${simulate[0]}" "${simulate[@]:1}" -peer-seeds "" -examples "$dir/examples.txt" -o /dev/null
 	set -- "$dir/examples.txt"

@@ -43,7 +43,7 @@ PARAMETERS = {
 }
 
 LEAF_UNIT = 1e-4  # log-odds
-FIRST_FEATURE = 7  # leak large seed snapshots population recording behaviour
+FIRST_FEATURE = 8  # leak large seed snapshots population recording behaviour process
 
 
 def read(paths):

@@ -9,8 +9,8 @@ seeds() {
 }
 
 for target in snapshot manifest baseline config suppressions rules elf bundle series; do
-	go build -buildmode c-archive -tags libfuzzer -gcflags all=-d=libfuzzer -trimpath \
-		-ldflags "-X main.target=$target" -o "$target.a" ./scripts/oss-fuzz/libfuzzer
+	go build -C scripts -buildmode c-archive -tags libfuzzer -gcflags all=-d=libfuzzer -trimpath \
+		-ldflags "-X main.target=$target" -o "$PWD/$target.a" ./oss-fuzz/libfuzzer
 	$CXX $CXXFLAGS $LIB_FUZZING_ENGINE "$target.a" -o "$OUT/$target"
 done
 

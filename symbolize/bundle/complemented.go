@@ -22,7 +22,7 @@ import (
 func (b *Bundle) OptionsWith(p series.Process, here symbolize.Options) symbolize.Options {
 	o := b.Options(p)
 	if here.DebugDirs != nil && o.DebugDirs == nil {
-		o.DebugDirs = []string{filepath.Join(o.Sysroot, "/usr/lib/debug")} // the default when the bundle was written
+		o.DebugDirs = files.DefaultDebugDirs(o.Sysroot) // as when the bundle was written
 	}
 	o.Binary = cmp.Or(here.Binary, o.Binary)
 	o.DebugDirs = append(o.DebugDirs, here.DebugDirs...)
@@ -40,9 +40,10 @@ type complemented struct {
 	here   symbolize.Options
 }
 
-// named reports whether the user named a file, or a directory above it.
+// named reports whether the user named a file, or a directory above it, or whether it is a debug file beside the
+// program that the user named.
 func (c complemented) named(path string) bool {
-	return path == c.here.Binary || slices.Contains(c.here.PerfMaps, path) ||
+	return path == c.here.Binary || path == c.here.Binary+".debug" || slices.Contains(c.here.PerfMaps, path) ||
 		slices.ContainsFunc(c.here.DebugDirs, func(dir string) bool {
 			below, err := filepath.Rel(dir, path)
 			return err == nil && filepath.IsLocal(below)

@@ -14,90 +14,46 @@ void hl_stack_switch(struct hl_frame *from, void *stack_end,
                      void (*f)(struct hl_stack *s, void *context), struct hl_stack *s,
                      void *context);
 
-#define REGISTER(i) "16+8*" #i
+#define FUNCTION(body)                                                                             \
+    __asm__(".text\n.hidden hl_stack_switch\n.globl hl_stack_switch\n"                             \
+            ".type hl_stack_switch, %function\nhl_stack_switch:\n.cfi_startproc\n" body            \
+            "ret\n.cfi_endproc\n.size hl_stack_switch, . - hl_stack_switch\n")
+// clang-format off
 #if defined(__x86_64__)
-__asm__(".text\n"
-        ".hidden hl_stack_switch\n"
-        ".globl hl_stack_switch\n"
-        ".type hl_stack_switch, @function\n"
-        "hl_stack_switch:\n"
-        ".cfi_startproc\n"
-        "mov (%rsp), %rax\n"
-        "mov %rax, (%rdi)\n"
-        "lea 8(%rsp), %rax\n"
-        "mov %rbx, " REGISTER(
-            3) "(%rdi)\n"
-               "mov %rbp, " REGISTER(
-                   6) "(%rdi)\n"
-                      "mov %rax, " REGISTER(
-                          7) "(%rdi)\n"
-                             "mov %r12, " REGISTER(
-                                 12) "(%rdi)\n"
-                                     "mov %r13, " REGISTER(
-                                         13) "(%rdi)\n"
-                                             "mov %r14, " REGISTER(
-                                                 14) "(%rdi)\n"
-                                                     "mov %r15, " REGISTER(
-                                                         15) "(%rdi)\n"
-                                                             "push %rbp\n"
-                                                             ".cfi_def_cfa_offset 16\n"
-                                                             ".cfi_offset %rbp, -16\n"
-                                                             "mov %rsp, %rbp\n"
-                                                             ".cfi_def_cfa_register %rbp\n"
-                                                             "mov %rsi, %rsp\n"
-                                                             "mov %rcx, %rdi\n"
-                                                             "mov %r8, %rsi\n"
-                                                             "call *%rdx\n"
-                                                             "mov %rbp, %rsp\n"
-                                                             "pop %rbp\n"
-                                                             ".cfi_def_cfa %rsp, 8\n"
-                                                             "ret\n"
-                                                             ".cfi_endproc\n"
-                                                             ".size hl_stack_switch, . - "
-                                                             "hl_stack_switch\n");
+#define STORE(name, i) "mov %" name ", 16+8*" #i "(%rdi)\n"
+FUNCTION("mov (%rsp), %rax\n" // the return address
+         "mov %rax, (%rdi)\n"
+         "lea 8(%rsp), %rax\n"
+         STORE("rbx", 3) STORE("rbp", 6) STORE("rax", 7)
+         STORE("r12", 12) STORE("r13", 13) STORE("r14", 14) STORE("r15", 15)
+         "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+         "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+         "mov %rsi, %rsp\n"
+         "mov %rcx, %rdi\n"
+         "mov %r8, %rsi\n"
+         "call *%rdx\n"
+         "mov %rbp, %rsp\n"
+         "pop %rbp\n.cfi_def_cfa %rsp, 8\n");
 enum { KEPT = 1 << 3 | 1 << 6 | 1 << 7 | 0xf << 12 };
 #elif defined(__aarch64__)
-__asm__(".text\n"
-        ".hidden hl_stack_switch\n"
-        ".globl hl_stack_switch\n"
-        ".type hl_stack_switch, %function\n"
-        "hl_stack_switch:\n"
-        ".cfi_startproc\n"
-        "mov x9, sp\n"
-        "str x30, [x0]\n"
-        "stp x19, x20, [x0, " REGISTER(
-            19) "]\n"
-                "stp x21, x22, [x0, " REGISTER(
-                    21) "]\n"
-                        "stp x23, x24, [x0, " REGISTER(
-                            23) "]\n"
-                                "stp x25, x26, [x0, " REGISTER(
-                                    25) "]\n"
-                                        "stp x27, x28, [x0, " REGISTER(
-                                            27) "]\n"
-                                                "str x29, [x0, " REGISTER(
-                                                    29) "]\n"
-                                                        "str x9, [x0, " REGISTER(
-                                                            31) "]\n"
-                                                                "stp x29, x30, [sp, -16]!\n"
-                                                                ".cfi_def_cfa_offset 16\n"
-                                                                ".cfi_offset x29, -16\n"
-                                                                ".cfi_offset x30, -8\n"
-                                                                "mov x29, sp\n"
-                                                                ".cfi_def_cfa_register x29\n"
-                                                                "mov sp, x1\n"
-                                                                "mov x0, x3\n"
-                                                                "mov x1, x4\n"
-                                                                "blr x2\n"
-                                                                "mov sp, x29\n"
-                                                                "ldp x29, x30, [sp], 16\n"
-                                                                ".cfi_def_cfa sp, 0\n"
-                                                                "ret\n"
-                                                                ".cfi_endproc\n"
-                                                                ".size hl_stack_switch, . - "
-                                                                "hl_stack_switch\n");
+#define STORE(name, next, i) "stp " name ", " next ", [x0, 16+8*" #i "]\n"
+FUNCTION("mov x9, sp\n"
+         "str x30, [x0]\n" // the return address
+         STORE("x19", "x20", 19) STORE("x21", "x22", 21) STORE("x23", "x24", 23)
+         STORE("x25", "x26", 25) STORE("x27", "x28", 27)
+         "str x29, [x0, 16+8*29]\n"
+         "str x9, [x0, 16+8*31]\n"
+         "stp x29, x30, [sp, -16]!\n.cfi_def_cfa_offset 16\n.cfi_offset x29, -16\n.cfi_offset x30, -8\n"
+         "mov x29, sp\n.cfi_def_cfa_register x29\n"
+         "mov sp, x1\n"
+         "mov x0, x3\n"
+         "mov x1, x4\n"
+         "blr x2\n"
+         "mov sp, x29\n"
+         "ldp x29, x30, [sp], 16\n.cfi_def_cfa sp, 0\n");
 #define KEPT (UINT32_C(0x7ff) << 19 | UINT32_C(1) << 31)
 #endif
+// clang-format on
 _Static_assert(offsetof(struct hl_frame, reg) == 16, "as in hl_stack_switch");
 
 static struct buffer *take(void) {

@@ -1,6 +1,6 @@
-// Package expand turns a recording that holds many snapshots in one file into what a recorder leaves
-// in a directory: one pprof profile per snapshot, and a manifest with their times and memory sizes.
-// They are kept in a temporary file.
+// Package expand turns a recording that holds many snapshots in one file into what a recorder
+// leaves in a directory: one pprof profile per snapshot, and a manifest with their times and memory
+// sizes. They are kept in a temporary file.
 package expand
 
 import (
@@ -34,11 +34,11 @@ type File struct {
 
 // Options control how a recording is read.
 type Options struct {
-	// Snapshots is the number of snapshots to make, if the recording contains every allocation. 0 means
-	// DefaultSnapshots.
+	// Snapshots is the number of snapshots to make, if the recording contains every allocation. 0
+	// means DefaultSnapshots.
 	Snapshots int
-	// Check, if not nil, is called for each MiB that is read, and while snapshots are made. Its error
-	// ends the reading.
+	// Check, if not nil, is called for each MiB that is read, and while snapshots are made. Its
+	// error ends the reading.
 	Check func(more int64) error
 }
 
@@ -48,8 +48,8 @@ type Expanded struct {
 	Spool *spool.Spool
 	// Paths are the snapshots in order: their names in Spool and in output.
 	Paths []string
-	// Positions are those of the snapshots on the axis of the recording, if that is not time: from 0 to
-	// the number of snapshots minus 1. They are nil if the times are known.
+	// Positions are those of the snapshots on the axis of the recording, if that is not time: from
+	// 0 to the number of snapshots minus 1. They are nil if the times are known.
 	Positions []float64
 	// PID is the process that was recorded, or 0 if the name of the file does not have it.
 	PID      int
@@ -123,8 +123,8 @@ func positions(snapshots []recording.Snapshot) []float64 {
 	return out
 }
 
-// maxSpool is the number of bytes that the snapshots of one recording may take on disk. That is more
-// than 48 snapshots of a million stacks.
+// maxSpool is the number of bytes that the snapshots of one recording may take on disk. That is
+// more than 48 snapshots of a million stacks.
 const maxSpool = 16 << 30
 
 // writer writes the files of a recording.
@@ -163,8 +163,8 @@ func (w *writer) add(path string, content io.Reader) error {
 	return nil
 }
 
-// manifest writes the manifest, if the times are known. Recordings have times since the start of the
-// program only: it is assumed that the file was modified when the program ended.
+// manifest writes the manifest, if the times are known. Recordings have times since the start of
+// the program only: it is assumed that the file was modified when the program ended.
 func (w *writer) manifest(r *recording.Recording, modified time.Time) error {
 	if !r.Timed {
 		return nil
@@ -189,7 +189,8 @@ func (w *writer) manifest(r *recording.Recording, modified time.Time) error {
 	return w.add(filepath.Join(filepath.Dir(w.file.Path), manifest.Name), bytes.NewReader(text))
 }
 
-// pidOf returns the PID in the names that the tools choose: heaptrack.shop.4711.zst, massif.out.4711.
+// pidOf returns the PID in the names that the tools choose: heaptrack.shop.4711.zst,
+// massif.out.4711.
 func pidOf(path string) int {
 	name := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
 	name = strings.TrimSuffix(name, ".raw")

@@ -6,8 +6,8 @@ import "unsafe"
 // large is the size in bytes from which slices grow by a quarter at a time, after a check.
 const large = 1 << 20
 
-// Room returns s with room for at least one more element. If s is large and check is not nil, check is
-// called with the number of bytes before they are allocated. Its error is returned.
+// Room returns s with room for at least one more element. If s is large and check is not nil, check
+// is called with the number of bytes before they are allocated. Its error is returned.
 func Room[T any](s []T, check func(more int64) error) ([]T, error) {
 	if len(s) < cap(s) {
 		return s, nil

@@ -9,7 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/recording"
 )
 
-// checked is the number of stacks after which Options.Check is called. Their locations take up to 8 MiB.
+// checked is the number of stacks after which Options.Check is called. Their locations take up to 8
+// MiB.
 const checked = 4096
 
 // depthLimit is the number of frames that heaptrack keeps: Trace::MAX_SIZE without its own two.
@@ -85,8 +86,8 @@ func (w *writer) location(n uint32) *profile.Location {
 	return w.locations[n]
 }
 
-// callAddress returns an address within the call. Before format 3, raw recordings contain the address
-// after it.
+// callAddress returns an address within the call. Before format 3, raw recordings contain the
+// address after it.
 func (w *writer) callAddress(a uint64) uint64 {
 	if w.raw && w.format < 3 && a > 0 {
 		return a - 1

@@ -80,9 +80,9 @@ func (h *heap) checkpoint(at time.Duration) checkpoint {
 	return c
 }
 
-// timeline holds checkpoints at most once in an interval. When there are twice as many as asked for,
-// the interval is doubled and some are dropped, so that the recording is read once and memory is
-// bounded.
+// timeline holds checkpoints at most once in an interval. When there are twice as many as asked
+// for, the interval is doubled and some are dropped, so that the recording is read once and memory
+// is bounded.
 type timeline struct {
 	want        int
 	interval    time.Duration

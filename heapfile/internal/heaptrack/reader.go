@@ -42,8 +42,8 @@ type Options struct {
 }
 
 // Read reads a recording, decompressed, and calls emit with each of its snapshots: as many as asked
-// for, evenly spaced, or fewer if the recording is shorter; the last one is the end. name is the name
-// of the file in errors.
+// for, evenly spaced, or fewer if the recording is shorter; the last one is the end. name is the
+// name of the file in errors.
 func Read(in io.Reader, name string, o Options, emit func(recording.Snapshot) error) (*recording.Recording, error) {
 	r := &reader{
 		check:    o.Check,
@@ -183,8 +183,8 @@ func (r *reader) count(k kind) error {
 	return nil
 }
 
-// free reads `- KIND`, or `- POINTER`. A pointer is unknown if it was allocated before heaptrack was
-// attached.
+// free reads `- KIND`, or `- POINTER`. A pointer is unknown if it was allocated before heaptrack
+// was attached.
 func (r *reader) free(f fields) error {
 	n, ok := f.number()
 	if !ok {

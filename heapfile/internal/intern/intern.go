@@ -69,8 +69,8 @@ func (s *Set[A]) Intern(salt uint64, addrs []A) (number uint32, added bool) {
 	return s.add(h, salt, addrs), true
 }
 
-// Growth returns about the number of bytes that the next new sequence makes the set allocate, without
-// those of its addresses.
+// Growth returns about the number of bytes that the next new sequence makes the set allocate,
+// without those of its addresses.
 func (s *Set[A]) Growth() (bytes int64) {
 	const slot, number = 4, 12 + 8 + 8 // bytes of an entry of slots, and of those by number
 	n := int64(len(s.hashes))

@@ -17,10 +17,11 @@
 //	  n0: 4494616 0x10A843: shop::Cache<shop::Page>::load(int) (shop.cc:63)
 //	 n0: 2892 in 5 places, all below massif's threshold (1.00%)
 //
-// A line of a tree has the number of its children, which follow it with one more blank, the bytes in
-// use below it, and a function. The functions that were inlined at an address are lines of their own
-// with the same address, innermost first; a call of a function by itself has the same address, too.
-// Snapshots without a tree are not read, nor are the sizes of stacks and of the allocator's own data.
+// A line of a tree has the number of its children, which follow it with one more blank, the bytes
+// in use below it, and a function. The functions that were inlined at an address are lines of their
+// own with the same address, innermost first; a call of a function by itself has the same address,
+// too. Snapshots without a tree are not read, nor are the sizes of stacks and of the allocator's
+// own data.
 //
 // Massif counts neither objects nor what was allocated since the start. It omits callers with less
 // than 1 % of the heap (--threshold), so that a caller that is absent may have up to that much.

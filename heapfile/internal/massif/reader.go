@@ -33,8 +33,8 @@ type reader struct {
 	all          int // snapshots, those without a tree included
 }
 
-// Read reads a file, decompressed, and calls emit with each of its snapshots that has a tree. name is
-// the name of the file in errors.
+// Read reads a file, decompressed, and calls emit with each of its snapshots that has a tree. name
+// is the name of the file in errors.
 func Read(in io.Reader, name string, emit func(recording.Snapshot) error) (*recording.Recording, error) {
 	r := &reader{
 		lines:  recording.NewLines(in, name),

@@ -75,9 +75,9 @@ func (t *tree) close() {
 	t.path = t.path[:len(t.path)-1]
 }
 
-// stack returns the locations of the current path, leaf first. Lines with one address are one location
-// with inlined functions; if the first of them comes again, it is a function that called itself. What
-// is not code, at the end of a stack, is left out.
+// stack returns the locations of the current path, leaf first. Lines with one address are one
+// location with inlined functions; if the first of them comes again, it is a function that called
+// itself. What is not code, at the end of a stack, is left out.
 func (t *tree) stack() (out []*profile.Location) {
 	for i := 1; i < len(t.path); {
 		first := t.path[i].node
@@ -101,8 +101,8 @@ var libraryHeader = lazyregexp.New(
 	`\.tcc$|^(stl|std|ranges|shared_ptr|char|ptr|alloc|allocator|pool)_\w+\.h$|^(\w+_allocator|allocator|unique_ptr|shared_ptr|` +
 		`basic_string|hashtable\w*|unordered_(map|set)|forward_list|node_handle|invoke|move|deque|list|vector)\.h$`)
 
-// qualified returns the name of an inlined function with its namespace if that is std: Valgrind omits
-// namespaces and classes there.
+// qualified returns the name of an inlined function with its namespace if that is std: Valgrind
+// omits namespaces and classes there.
 func qualified(f recording.Frame) string {
 	name, _, _ := strings.Cut(f.Function, "<")
 	if strings.Contains(name, "::") || !libraryHeader().MatchString(path.Base(f.File)) {
@@ -140,8 +140,8 @@ func parseNode(line []byte) (n node, depth int, ok bool) {
 
 var (
 	below = lazyregexp.New(`^in \d+ places?, (all )?below massif's threshold`)
-	// place matches 0x10A843: shop::Cache<shop::Page>::load(int) (shop.cc:63), with "(in FILE)" where
-	// the line is unknown, and "???" for an unknown function.
+	// place matches 0x10A843: shop::Cache<shop::Page>::load(int) (shop.cc:63), with "(in FILE)"
+	// where the line is unknown, and "???" for an unknown function.
 	place = lazyregexp.New(`^0x([0-9A-Fa-f]{1,16}): (.*?)(?: \((?:in ([^()]+)|([^()]+):(\d+))\))?$`)
 )
 

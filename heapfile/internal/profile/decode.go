@@ -65,8 +65,8 @@ const maxSize = 1 << 30
 
 // Decoder reads one profile after another into the same memory. The zero value is ready to use.
 type Decoder struct {
-	// Check, if not nil, is called from time to time, and with the number of bytes before many are allocated.
-	// Its error ends the file.
+	// Check, if not nil, is called from time to time, and with the number of bytes before many are
+	// allocated. Its error ends the file.
 	Check func(more int64) error
 
 	p   Profile

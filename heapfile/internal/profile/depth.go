@@ -14,8 +14,8 @@ const (
 )
 
 const (
-	// hiddenFrames is the most that Go leaves out at the leaf after it has truncated a stack: functions
-	// of the runtime, such as mallocgc.
+	// hiddenFrames is the most that Go leaves out at the leaf after it has truncated a stack:
+	// functions of the runtime, such as mallocgc.
 	hiddenFrames = 5
 	// addedFrames is the most that Go adds to a truncated stack: those that were inlined into the
 	// outermost frame.
@@ -72,13 +72,13 @@ func (p *Profile) addDepth(stack []uint32, bytes int64) {
 	}
 }
 
-// DepthLimit returns the number of frames that the producer keeps of a stack, 0 if it is unknown, and
-// the bytes in use on stacks that are as deep, so that outer callers may be missing. It is called
-// after [Profile.Rows].
+// DepthLimit returns the number of frames that the producer keeps of a stack, 0 if it is unknown,
+// and the bytes in use on stacks that are as deep, so that outer callers may be missing. It is
+// called after [Profile.Rows].
 //
-// A profile of Go does not say which version wrote it. Since 1.24 the program has a build ID. Without
-// one, a profile whose deepest stack has 32 frames is of a version before 1.23. Some of its truncated
-// stacks are not counted: those without the runtime's frames at the leaf have fewer.
+// A profile of Go does not say which version wrote it. Since 1.24 the program has a build ID.
+// Without one, a profile whose deepest stack has 32 frames is of a version before 1.23. Some of its
+// truncated stacks are not counted: those without the runtime's frames at the leaf have fewer.
 func (p *Profile) DepthLimit() (frames int, bytes int64) {
 	d := &p.depth
 	old := d.deepest >= oldGoDepth && d.deepest <= oldGoDepth+addedFrames

@@ -9,8 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
-// Producers that are recognized. A profile may also name its producer in a comment "by: NAME VERSION",
-// as heaplapse does.
+// Producers that are recognized. A profile may also name its producer in a comment "by: NAME
+// VERSION", as heaplapse does.
 const (
 	Go        = "go"
 	Jemalloc  = "jemalloc_pprof"
@@ -27,13 +27,13 @@ type Profile struct {
 	Goroutines bool
 	// Producer is the program or library that wrote the profile.
 	Producer string
-	// Period is the mean number of bytes between samples; 1 means that every allocation is recorded,
-	// 0 that the period is unknown. PeriodAssumed is set if it is the producer's default, because the
-	// file does not have it.
+	// Period is the mean number of bytes between samples; 1 means that every allocation is
+	// recorded, 0 that the period is unknown. PeriodAssumed is set if it is the producer's default,
+	// because the file does not have it.
 	Period        int64
 	PeriodAssumed bool
-	// HasObjects and HasAlloc report whether the profile counts objects, and what was allocated since
-	// the start of the process.
+	// HasObjects and HasAlloc report whether the profile counts objects, and what was allocated
+	// since the start of the process.
 	HasObjects, HasAlloc bool
 	// Time is when the profile was taken; zero if it is unknown.
 	Time time.Time

@@ -14,15 +14,16 @@ import (
 type Mapping struct {
 	Start, Limit, Offset uint64
 	Path, BuildID        string
-	// Virtual is set if an address of the mapping minus Start is an ELF virtual address of the file.
+	// Virtual is set if an address of the mapping minus Start is an ELF virtual address of the
+	// file.
 	Virtual bool
 }
 
 // Location is a position in the code.
 type Location struct {
-	// Address is the return address. That of a location with names is made up: it has the top bit and
-	// a hash of the names, so that it is the same in all profiles. It is 0 if the profile has neither
-	// names nor an address.
+	// Address is the return address. That of a location with names is made up: it has the top bit
+	// and a hash of the names, so that it is the same in all profiles. It is 0 if the profile has
+	// neither names nor an address.
 	Address uint64
 	Named   bool
 	// Mapping is a position in Mappings, or -1.
@@ -46,8 +47,8 @@ const (
 // addresses: jemalloc_pprof writes 0 to 2^64 for each file.
 func (m *mapping) virtual() bool { return m.limit-m.start >= madeUp && m.limit > m.start }
 
-// Mappings returns the mapped files. A file whose addresses are ELF virtual addresses has a range that
-// is made up of its build ID and path, because the ranges in the profile overlap.
+// Mappings returns the mapped files. A file whose addresses are ELF virtual addresses has a range
+// that is made up of its build ID and path, because the ranges in the profile overlap.
 func (p *Profile) Mappings() []Mapping {
 	out := make([]Mapping, len(p.maps))
 	for i := range p.maps {
@@ -86,7 +87,8 @@ func (p *Profile) Locations(yield func(i int, l Location)) {
 	}
 }
 
-// returnAddress returns the address of the location without a name. Producers write that of the call.
+// returnAddress returns the address of the location without a name. Producers write that of the
+// call.
 func returnAddress(a uint64, maps []Mapping, mapping int) uint64 {
 	switch {
 	case a == 0 || a == math.MaxUint64:
@@ -110,8 +112,8 @@ func (p *Profile) named(l *location, maps []Mapping, mapping int) bool {
 	return false
 }
 
-// isLabel reports whether the name of a location is the text that heaplapse writes for one without a
-// name: the file and the offset, or the address.
+// isLabel reports whether the name of a location is the text that heaplapse writes for one without
+// a name: the file and the offset, or the address.
 func (p *Profile) isLabel(l *location, maps []Mapping, mapping int) bool {
 	ln := p.lines[l.begin]
 	f := p.funcIndex.find(ln.function)
@@ -127,8 +129,8 @@ func (p *Profile) isLabel(l *location, maps []Mapping, mapping int) bool {
 	return ok && err == nil
 }
 
-// identity returns an address for a location with names: a hash of its file, functions and lines. It
-// does not depend on the numbers in the profile, nor on the addresses of the process.
+// identity returns an address for a location with names: a hash of its file, functions and lines.
+// It does not depend on the numbers in the profile, nor on the addresses of the process.
 func (p *Profile) identity(l *location, mapping int, hashes []uint64) uint64 {
 	h := uint64(1)
 	if mapping >= 0 {
@@ -180,8 +182,8 @@ func mix(h, v uint64) uint64 {
 	return hi ^ lo
 }
 
-// builtins is the file of the functions that V8 has built in, such as Map's set. Their profiles have no
-// file; a function of a program without one has parentheses: (anonymous), (external).
+// builtins is the file of the functions that V8 has built in, such as Map's set. Their profiles
+// have no file; a function of a program without one has parentheses: (anonymous), (external).
 const builtins = "node:builtins"
 
 // file returns the source file of a function.

@@ -27,8 +27,8 @@ var errDifference = &RefusedError{"the difference of two profiles: it has negati
 var errMerged = &RefusedError{"several snapshots in one profile", "convert each snapshot to a file of its own, or read the snapshots"}
 
 // Rows calls add with each sample that is not zero: its stack, innermost first, as positions of
-// locations (see [Profile.Location]). The stack is valid only until add returns. An error of add ends
-// the call and is returned.
+// locations (see [Profile.Location]). The stack is valid only until add returns. An error of add
+// ends the call and is returned.
 func (p *Profile) Rows(add func(stack []uint32, c Counts) error) error {
 	d := rowDecoder{p: p, merged: p.snapshotLabel()}
 	rest := p.data[p.samples.begin:p.samples.end]
@@ -65,8 +65,8 @@ func (p *Profile) Rows(add func(stack []uint32, c Counts) error) error {
 // Samples returns the number of samples.
 func (p *Profile) Samples() int { return p.samples.count }
 
-// snapshotLabel returns the number of the text that is the key of the labels of merged snapshots, or
-// 0 if the profile has none.
+// snapshotLabel returns the number of the text that is the key of the labels of merged snapshots,
+// or 0 if the profile has none.
 func (p *Profile) snapshotLabel() uint64 {
 	if p.Producer != Heaplapse {
 		return 0

@@ -85,8 +85,8 @@ func (f *field) number64() (uint64, error) {
 	return f.value, nil
 }
 
-// appendNumbers appends the values of a field of repeated numbers, which may be packed. check is that of
-// [grow.Append].
+// appendNumbers appends the values of a field of repeated numbers, which may be packed. check is
+// that of [grow.Append].
 func (f *field) appendNumbers(to []uint64, check func(more int64) error) (_ []uint64, err error) {
 	switch f.wire {
 	case wireVarint:

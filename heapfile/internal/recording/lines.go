@@ -16,8 +16,8 @@ const maxLine = 1 << 20
 type Lines struct {
 	// Number is the number of the last line, from 1.
 	Number int
-	// Truncated is set at the end if the file ends within a line or within compressed data. The last
-	// line is left out then.
+	// Truncated is set at the end if the file ends within a line or within compressed data. The
+	// last line is left out then.
 	Truncated bool
 
 	in   *bufio.Reader
@@ -29,8 +29,8 @@ func NewLines(r io.Reader, name string) *Lines {
 	return &Lines{in: bufio.NewReaderSize(r, maxLine), name: name}
 }
 
-// Next returns the next line without its newline. The line is valid until the next call. The error at
-// the end is io.EOF.
+// Next returns the next line without its newline. The line is valid until the next call. The error
+// at the end is io.EOF.
 func (l *Lines) Next() ([]byte, error) {
 	line, err := l.in.ReadSlice('\n')
 	switch {

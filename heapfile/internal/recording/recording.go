@@ -80,8 +80,8 @@ type Tables struct {
 
 type function struct{ name, file string }
 
-// NewTables returns tables for profiles with these sample types: pairs of a name and a unit. tool is
-// the program that recorded, with its version.
+// NewTables returns tables for profiles with these sample types: pairs of a name and a unit. tool
+// is the program that recorded, with its version.
 func NewTables(tool string, types ...string) *Tables {
 	t := &Tables{mappings: map[string]*profile.Mapping{}, functions: map[function]*profile.Function{}}
 	for i := 0; i+1 < len(types); i += 2 {

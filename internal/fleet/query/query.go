@@ -1,7 +1,7 @@
 // Package query answers questions about a fleet with a database that the user has.
 //
-// The questions are SQL files in scripts/fleet/sql. They run on DuckDB, as a command or as a Python
-// package; for other engines [Text] gives the text. heaplapse contains no database.
+// The questions are SQL files in internal/fleet/sql. They run on DuckDB, as a command or as a
+// Python package; for other engines [Text] gives the text. heaplapse contains no database.
 package query
 
 import (
@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/fleet/sql"
 	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
-	"github.com/heaplapse/heaplapse/scripts/fleet/sql"
 )
 
 // Question is one of the questions.
@@ -83,8 +83,8 @@ func Find(name string) (Question, error) {
 // Engines are those whose text [Text] gives.
 var Engines = []string{"duckdb", "spark", "clickhouse", "trino", "bigquery"}
 
-// Text returns a question for an engine, after the definitions of its tables. dir is a directory or a
-// location that the engine reads.
+// Text returns a question for an engine, after the definitions of its tables. dir is a directory or
+// a location that the engine reads.
 func Text(q Question, engine, dir string) (string, error) {
 	tables, err := tables(engine, dir)
 	return tables + q.statement(), err
@@ -133,8 +133,8 @@ type Result struct {
 // ErrNoDuckDB is returned if there is no DuckDB.
 var ErrNoDuckDB = errors.New("neither the command duckdb nor the Python package duckdb was found")
 
-// FutureNights returns the nights below dir that the questions ignore, in order: they are later than
-// tomorrow, because the clock of a host is wrong.
+// FutureNights returns the nights below dir that the questions ignore, in order: they are later
+// than tomorrow, because the clock of a host is wrong.
 func FutureNights(dir string, now time.Time) (nights []string) {
 	entries, err := os.ReadDir(filepath.Join(dir, "runs"))
 	if err != nil {
@@ -149,8 +149,8 @@ func FutureNights(dir string, now time.Time) (nights []string) {
 	return nights
 }
 
-// Ask answers a question about the tables below dir with a program, as [DuckDB] does. If there are no rows, the
-// answer has the nearest ones, for the questions that have such.
+// Ask answers a question about the tables below dir with a program, as [DuckDB] does. If there are
+// no rows, the answer has the nearest ones, for the questions that have such.
 func Ask(ctx context.Context, q Question, dir, program string) (*Answer, error) {
 	result, err := DuckDB(ctx, q, dir, program)
 	if err != nil {
@@ -193,8 +193,8 @@ func DuckDB(ctx context.Context, q Question, dir, program string) (*Result, erro
 	return parse(out)
 }
 
-// quiet turns off the progress bar, which the Python package writes to the standard output if a question takes
-// more than two seconds.
+// quiet turns off the progress bar, which the Python package writes to the standard output if a
+// question takes more than two seconds.
 const quiet = "SET enable_progress_bar = false;\n"
 
 // script runs SQL with the Python package, and prints the last result. It has types of its own.
@@ -208,7 +208,8 @@ rows = [dict(zip(names, row)) for row in result.fetchall()]
 json.dump({"columns": names, "rows": rows}, sys.stdout)
 `
 
-// command returns how DuckDB is run. The settings of the user are not read: they may change the output.
+// command returns how DuckDB is run. The settings of the user are not read: they may change the
+// output.
 func command(ctx context.Context, program string) (*exec.Cmd, error) {
 	if program == "" {
 		program, _ = exec.LookPath("duckdb")
@@ -236,13 +237,15 @@ type column struct {
 	Type string `json:"column_type"`
 }
 
-// isQuoted reports whether the command writes the numbers of the column as strings. Sums have such types.
+// isQuoted reports whether the command writes the numbers of the column as strings. Sums have such
+// types.
 func (c *column) isQuoted() bool {
 	return c.Type == "HUGEINT" || c.Type == "UHUGEINT" || strings.HasPrefix(c.Type, "DECIMAL")
 }
 
-// parse reads what DuckDB printed: the columns and the rows, each as an array of objects, or the object that
-// the Python package gives. For an answer without rows, old versions of the command print nothing, or [{].
+// parse reads what DuckDB printed: the columns and the rows, each as an array of objects, or the
+// object that the Python package gives. For an answer without rows, old versions of the command
+// print nothing, or [{].
 func parse(out []byte) (*Result, error) {
 	text := strings.TrimSpace(string(out))
 	var answer struct {

@@ -17,8 +17,8 @@ import (
 type Answer struct {
 	Question Question
 	*Result
-	// Nearest has the sites that come nearest to a row, if there is none. It is nil for questions that have
-	// no such sites.
+	// Nearest has the sites that come nearest to a row, if there is none. It is nil for questions
+	// that have no such sites.
 	Nearest *Result
 }
 

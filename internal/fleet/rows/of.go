@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -124,7 +125,7 @@ func fileName(name string) string {
 
 func workload(s *series.Series, o Origin) string {
 	if m := s.Manifest; o.Workload == "" && m != nil && m.Recording != nil {
-		return summary.CommandHash(m.Recording.Command)
+		return baseline.CommandWorkload(m.Recording.Command)
 	}
 	return o.Workload
 }
@@ -198,8 +199,8 @@ func Function(v *siteview.View) string {
 	return text.Clean(identity.Untemplated(identity.Normalize(v.Blame.Function)))
 }
 
-// setLevels sets the bytes in use at the end, and their median over the second half of the snapshots
-// that show the site.
+// setLevels sets the bytes in use at the end, and their median over the second half of the
+// snapshots that show the site.
 func (out *Site) setLevels(s *growth.Site, r sites.Range) {
 	var visible []int64
 	for i := r.First; i <= r.Last; i++ {
@@ -214,9 +215,9 @@ func (out *Site) setLevels(s *growth.Site, r sites.Range) {
 	}
 }
 
-// merged has one row per key, in their order. A function has several sites in a result if one of its
-// call paths was judged by itself, and static functions of one name have one key. Label, confidence and
-// names are those of the likeliest leak.
+// merged has one row per key, in their order. A function has several sites in a result if one of
+// its call paths was judged by itself, and static functions of one name have one key. Label,
+// confidence and names are those of the likeliest leak.
 func merged(list []Site) (out []Site) {
 	slices.SortStableFunc(list, func(a, b Site) int {
 		return cmp.Or(cmp.Compare(a.SiteKey, b.SiteKey), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Now, a.Now),

@@ -1,8 +1,9 @@
 // Package rows turns judged series into the rows of a fleet's tables.
 //
-// All judgement of curves happens before: what the tables hold can be counted, summed and averaged, and
-// nothing else is needed to answer questions about a fleet. Bytes are whole numbers, and confidences
-// are multiples of 1/4096, whose sums are exact, so that all engines give the same answers.
+// All judgement of curves happens before: what the tables hold can be counted, summed and averaged,
+// and nothing else is needed to answer questions about a fleet. Bytes are whole numbers, and
+// confidences are multiples of 1/4096, whose sums are exact, so that all engines give the same
+// answers.
 //
 // docs/schema/fleet.schema.json describes the columns.
 package rows

@@ -29,7 +29,8 @@ type Compaction struct {
 // compacted already are added to it. used is called with each result. Others may read and write the
 // tables meanwhile.
 //
-// A night takes a few hundred MB of memory at most, whatever its size: parts are sorted, and merged.
+// A night takes a few hundred MB of memory at most, whatever its size: parts are sorted, and
+// merged.
 func Compact(dir string, used func(Compaction) error) error {
 	found := false
 	for _, t := range []*Table{Sites, Runs} {
@@ -134,9 +135,10 @@ func inputs(folder string) (out []string, err error) {
 	return out, nil
 }
 
-// rescue removes the folder of a compaction, which has the old files of a night once it is done. Files
-// that are not among the inputs of the compaction were written meanwhile, and go to the night. After a
-// crash the inputs are not known: then files of runs that the night does not have are kept.
+// rescue removes the folder of a compaction, which has the old files of a night once it is done.
+// Files that are not among the inputs of the compaction were written meanwhile, and go to the
+// night. After a crash the inputs are not known: then files of runs that the night does not have
+// are kept.
 func (t *Table) rescue(scratch, folder string, files []string) error {
 	left, err := inputs(scratch)
 	if errors.Is(err, fs.ErrNotExist) {

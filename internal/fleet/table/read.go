@@ -47,8 +47,8 @@ func (t *Table) check(f *os.File) (in *parquet.File, err error) {
 	return in, nil
 }
 
-// hasColumnsOf reports whether all columns of a file are columns of the table. A file of an older version
-// may lack columns that were added since, which are optional.
+// hasColumnsOf reports whether all columns of a file are columns of the table. A file of an older
+// version may lack columns that were added since, which are optional.
 func (t *Table) hasColumnsOf(file *parquet.Schema) bool {
 	if len(file.Columns()) == len(t.schema().Columns()) {
 		return file.String() == t.schema().String()
@@ -108,8 +108,8 @@ type reader struct {
 	end     error
 }
 
-// newReader returns a reader of a file. Its rows have the columns of a schema; those that the file lacks are
-// null.
+// newReader returns a reader of a file. Its rows have the columns of a schema; those that the file
+// lacks are null.
 func newReader(path string, in *parquet.File, schema *parquet.Schema) *reader {
 	r := &reader{
 		path: path, rows: parquet.NewGenericReader[any](in),
@@ -132,7 +132,8 @@ func indexOf(columns [][]string, path []string) int {
 	return slices.IndexFunc(columns, func(c []string) bool { return slices.Equal(c, path) })
 }
 
-// next returns the next row, which is valid until the one after the buffer's last is read, or io.EOF.
+// next returns the next row, which is valid until the one after the buffer's last is read, or
+// io.EOF.
 func (r *reader) next() (parquet.Row, error) {
 	for r.at == r.full {
 		if r.end != nil {
@@ -182,8 +183,9 @@ func (r *reader) fill() {
 	}
 }
 
-// check returns an error if a row does not fit the schema, as the library reads it from some damaged
-// files. To write it would crash. A row has the values of each column in turn, at least one each.
+// check returns an error if a row does not fit the schema, as the library reads it from some
+// damaged files. To write it would crash. A row has the values of each column in turn, at least one
+// each.
 func (r *reader) check(row parquet.Row) error {
 	next := 0
 	for _, v := range row {

@@ -26,8 +26,8 @@ type Table struct {
 	// Name is that of its directory. Version is of its columns; files contain both.
 	Name    string
 	Version int
-	// order are the columns by which a compacted file is sorted. Together they are unique. Aliases are
-	// few, and are not compacted.
+	// order are the columns by which a compacted file is sorted. Together they are unique. Aliases
+	// are few, and are not compacted.
 	order []string
 	// schema is made when it is first used: most commands use none.
 	schema func() *parquet.Schema
@@ -51,10 +51,11 @@ const (
 	suffix = ".parquet"
 	// compacted is the file that has all runs of a night.
 	compacted = "all" + suffix
-	// replacement is the suffix of the file of a run that a compacted file has, too. Queries do not read
-	// it; the next compaction takes it instead of the old rows.
+	// replacement is the suffix of the file of a run that a compacted file has, too. Queries do not
+	// read it; the next compaction takes it instead of the old rows.
 	replacement = ".replacement"
-	// emptyNight is the night of an empty file of aliases: engines cannot read a table without files.
+	// emptyNight is the night of an empty file of aliases: engines cannot read a table without
+	// files.
 	emptyNight = "0001-01-01"
 )
 
@@ -72,8 +73,8 @@ func CheckNight(text string) error {
 type Written struct {
 	// Path is the file of the run in the table runs.
 	Path string
-	// Compacted reports whether the night is compacted, and has the run: the next compaction replaces
-	// its rows.
+	// Compacted reports whether the night is compacted, and has the run: the next compaction
+	// replaces its rows.
 	Compacted bool
 }
 
@@ -164,8 +165,8 @@ const schemaKey = "heaplapse.schema"
 
 func (t *Table) id() string { return fmt.Sprintf("heaplapse.fleet.%s/%d", t.Name, t.Version) }
 
-// withLabels replaces the labels of a row by the same in a fixed order: the library takes them in that of
-// a Go map, which differs from run to run.
+// withLabels replaces the labels of a row by the same in a fixed order: the library takes them in
+// that of a Go map, which differs from run to run.
 func (t *Table) withLabels(row parquet.Row, labels map[string]string) parquet.Row {
 	if len(labels) < 2 {
 		return row

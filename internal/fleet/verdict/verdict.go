@@ -1,12 +1,13 @@
-// Package verdict judges a site over all hosts of a cell: those that run one build of a service in one night,
-// or those that have one label.
+// Package verdict judges a site over all hosts of a cell: those that run one build of a service in
+// one night, or those that have one label.
 //
-// A site leaks in a cell if the mean of its confidences over the hosts is high enough. A confidence is the
-// probability of a leak on one host, and the chance events of hosts differ, so that the mean is far surer than
-// any host. "Any host" is no rule: of 300 sites on each of many hosts, some are called leaks by chance. Neither
-// is the sum of the snapshots of all hosts, in which slow harmless growth becomes significant.
+// A site leaks in a cell if the mean of its confidences over the hosts is high enough. A confidence
+// is the probability of a leak on one host, and the chance events of hosts differ, so that the mean
+// is far surer than any host. "Any host" is no rule: of 300 sites on each of many hosts, some are
+// called leaks by chance. Neither is the sum of the snapshots of all hosts, in which slow harmless
+// growth becomes significant.
 //
-// The questions in scripts/fleet/sql compute the same in SQL, with the constants of this package.
+// The questions in internal/fleet/sql compute the same in SQL, with the constants of this package.
 // docs/fleet.md has the tables from which they were chosen.
 package verdict
 
@@ -16,8 +17,8 @@ type Rule struct {
 	Least float64
 	// Gained is the least number of bytes that a host gained, on average.
 	Gained int64
-	// Lift is the least ratio of the mean confidence with a label to that on the reference hosts, where one
-	// host with the confidence Prior is added to both sides.
+	// Lift is the least ratio of the mean confidence with a label to that on the reference hosts,
+	// where one host with the confidence Prior is added to both sides.
 	Lift, Prior float64
 }
 
@@ -42,7 +43,8 @@ func (r Rule) Leaks(hosts []Host) bool {
 	return n > 0 && confidence >= r.Least*float64(n) && gained >= r.Gained*int64(n)
 }
 
-// OnlyWith reports whether a site leaks on the hosts with a label, and hardly on the reference hosts.
+// OnlyWith reports whether a site leaks on the hosts with a label, and hardly on the reference
+// hosts.
 func (r Rule) OnlyWith(with, reference []Host) bool {
 	return len(reference) > 0 && r.Leaks(with) && r.smooth(with) >= r.Lift*r.smooth(reference)
 }

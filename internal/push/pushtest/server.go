@@ -1,5 +1,5 @@
-// Package pushtest has servers that take and refuse profiles as Pyroscope and Parca do: the limits and
-// messages are those of their sources (Pyroscope's pkg/distributor and pkg/validation, Parca's
+// Package pushtest has servers that take and refuse profiles as Pyroscope and Parca do: the limits
+// and messages are those of their sources (Pyroscope's pkg/distributor and pkg/validation, Parca's
 // pkg/profilestore).
 package pushtest
 

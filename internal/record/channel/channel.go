@@ -23,8 +23,8 @@ import (
 // Receiver receives from the processes of a recording.
 type Receiver struct {
 	dir directory
-	// The name of the socket; what a process must say, and what it expects. Every user can see the name,
-	// and could use it after this receiver.
+	// The name of the socket; what a process must say, and what it expects. Every user can see the
+	// name, and could use it after this receiver.
 	name, token, answer string
 	listeners           []*net.UnixListener
 	path                string // of the second socket, or ""
@@ -204,7 +204,8 @@ func peer(c *net.UnixConn) (pid int, err error) {
 	return int(cred.Pid), nil
 }
 
-// Adopt receives from a process that has made the memory itself, which f is. It closes f, now or later.
+// Adopt receives from a process that has made the memory itself, which f is. It closes f, now or
+// later.
 func (r *Receiver) Adopt(pid int, f *os.File) error {
 	m := memory{f}
 	if err := m.check(); err != nil {
@@ -329,8 +330,8 @@ func (r *Receiver) report(err error) {
 	r.errs = append(r.errs, err)
 }
 
-// NotWritten returns the first error of a file, if there was one, whether or not the events tell it. It
-// is called after Close.
+// NotWritten returns the first error of a file, if there was one, whether or not the events tell
+// it. It is called after Close.
 func (r *Receiver) NotWritten() error { return r.notWritten }
 
 // Flush reads what all processes have sent so far.

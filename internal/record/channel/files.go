@@ -186,8 +186,8 @@ func (f *files) fail(err error) {
 	}
 }
 
-// close ends all files. If something could not be written, the events tell it; if not even they can,
-// it returns the error.
+// close ends all files. If something could not be written, the events tell it; if not even they
+// can, it returns the error.
 func (f *files) close() error {
 	f.drop()
 	defer f.events.close()

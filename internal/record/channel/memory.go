@@ -70,8 +70,8 @@ func newMemory() (memory, error) {
 	return memory{os.NewFile(uintptr(fd), "memfd:heaplapse")}, nil
 }
 
-// check returns an error if a file of a process is not new memory. To change the size of another file
-// would destroy it.
+// check returns an error if a file of a process is not new memory. To change the size of another
+// file would destroy it.
 func (m memory) check() error {
 	seals, err := unix.FcntlInt(m.file.Fd(), unix.F_GET_SEALS, 0)
 	if err != nil || seals&^unix.F_SEAL_EXEC != 0 {
@@ -131,8 +131,8 @@ func (m memory) read(b []byte, at uint32) error {
 	return err
 }
 
-// message reads the message at position at, before head, and returns it with the position behind it.
-// The bytes are valid until the next call with the same buffer.
+// message reads the message at position at, before head, and returns it with the position behind
+// it. The bytes are valid until the next call with the same buffer.
 func (m memory) message(at, head uint32, buffer []byte) (k kind, body []byte, next uint32, err error) {
 	var h [messageHead]byte
 	if head-at < messageHead {

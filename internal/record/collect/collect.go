@@ -70,6 +70,7 @@ type Collector struct {
 	bytes      int64           // size of the snapshots that are kept
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]string  // names of the programs of child processes that are not recorded
+	contained  map[int]string  // those of child processes in a container
 	workers    map[int]int     // workers that are not recorded, with the number of their parent
 	idle       map[int]bool    // workers that have written no snapshot
 	programs   map[string]bool // files of the main programs
@@ -101,7 +102,7 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{},
+		unrecorded: map[int]string{}, contained: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{},
 		programs: map[string]bool{},
 		filtered: map[string]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stop: make(chan struct{}), stopped: make(chan struct{}),

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,6 +69,32 @@ func TestChildrenAreCounted(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, process.Kill())
 		}
+		_ = cmd.Wait() // it was killed
+	}
+}
+
+// TestContainersAreNoted: --follow-children does not record a program with another root directory.
+func TestContainersAreNoted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for chroot")
+	}
+	for _, scope := range []Scope{Workers, All} {
+		cmd := exec.Command(testutil.Need(t, "perl"), "-e", "fork || exec @ARGV; sleep 1000",
+			testutil.Need(t, "python3"), "-c", "import os, sys, time; os.chroot(sys.argv[1]); time.sleep(1000)", t.TempDir())
+		require.NoError(t, cmd.Start())
+		c := newTestCollector(t, Options{Root: cmd.Process.Pid, Scope: scope, ChildrenHint: " (--follow-children)"})
+		require.Eventually(t, func() bool {
+			c.checkProcesses()
+			return len(c.contained) == 1
+		}, time.Minute, poll)
+		require.Len(t, c.notes(&Result{Snapshots: 1}), 1)
+		require.Regexp(t, "^not recorded: python3.*, in a container: let the container run heaplapse record -- CMD, or .*: heaplapse attach PID$",
+			c.notes(&Result{Snapshots: 1})[0])
+		require.Empty(t, c.unrecorded)
+		for pid := range c.contained {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
 	}
 }

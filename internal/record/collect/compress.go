@@ -14,9 +14,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/compress"
 )
 
-// compressor compresses the snapshots of a recording. The newest snapshot of each process stays plain
-// until the program has ended: the engine finds its number there after an exec, and it is the one that
-// a user is likely to open. Its zero value does nothing until it is started.
+// compressor compresses the snapshots of a recording. The newest snapshot of each process stays
+// plain until the program has ended: the engine finds its number there after an exec, and it is the
+// one that a user is likely to open. Its zero value does nothing until it is started.
 type compressor struct {
 	worker  *compress.Background // nil if it is not started, or after an error
 	current *snapshot            // that the worker compresses, or nil
@@ -64,8 +64,8 @@ func (p *compressor) stop() {
 	}
 }
 
-// handleCompressed uses a compressed copy of the current snapshot. After an error, such as that of a
-// full disk, no more are made until the end.
+// handleCompressed uses a compressed copy of the current snapshot. After an error, such as that of
+// a full disk, no more are made until the end.
 func (c *Collector) handleCompressed(r compress.Result) {
 	s := c.compress.current
 	c.compress.current = nil
@@ -79,8 +79,8 @@ func (c *Collector) handleCompressed(r compress.Result) {
 	c.compress.next()
 }
 
-// useCopy replaces a snapshot with its compressed copy. It was possibly removed in the meantime: then
-// the copy is not needed either.
+// useCopy replaces a snapshot with its compressed copy. It was possibly removed in the meantime:
+// then the copy is not needed either.
 func (c *Collector) useCopy(s *snapshot, size int64) {
 	if s.dropped {
 		_ = os.Remove(s.Path + compress.Suffix)

@@ -71,8 +71,8 @@ func jitFiles(pid int, maps []string) []manifest.File {
 }
 
 // openJIT opens a map of generated code in the root directory of the process or, if the process has
-// ended, in that of this one. Every user can make a file of this name in /tmp, so it is used only if
-// root or the user of the process owns it, as perf does.
+// ended, in that of this one. Every user can make a file of this name in /tmp, so it is used only
+// if root or the user of the process owns it, as perf does.
 func openJIT(pid, user int, path string) (*os.File, fs.FileInfo, error) {
 	f, info, err := infile.OpenOwned(fmt.Sprintf("/proc/%d/root%s", pid, path), user)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -85,8 +85,9 @@ func openJIT(pid, user int, path string) (*os.File, fs.FileInfo, error) {
 // the last copy.
 const jitEvery = 30 * time.Second
 
-// update copies the maps of a process that have changed. user is the user of the process. It returns
-// those that were copied for the first time, and an error for each that could not be copied.
+// update copies the maps of a process that have changed. user is the user of the process. It
+// returns those that were copied for the first time, and an error for each that could not be
+// copied.
 func (j *jitCopies) update(pid, user int, maps []string, last bool) (copied []manifest.File, errs []error) {
 	for _, file := range jitFiles(pid, maps) {
 		_, known := j.seen[file.File]

@@ -19,14 +19,15 @@ const settleFor = time.Second
 type Exit struct {
 	State *os.ProcessState
 	Time  time.Time
-	// CPU is the time that all threads of the program have run, in nanoseconds, without its children; nil if unknown.
+	// CPU is the time that all threads of the program have run, in nanoseconds, without its
+	// children; nil if unknown.
 	CPU *int64
 	// Requested reports whether the recorder sent or passed on a signal that ends programs.
 	Requested bool
 }
 
-// Finish completes the recording of a program that has ended. It adds the remaining snapshots, writes
-// how the program ended, and closes the manifest. It is called after Stop.
+// Finish completes the recording of a program that has ended. It adds the remaining snapshots,
+// writes how the program ended, and closes the manifest. It is called after Stop.
 func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
 	r := Result{Status: e.State.ExitCode()}
@@ -43,8 +44,8 @@ func (c *Collector) Finish(e Exit) Result {
 	return r
 }
 
-// Leave completes the recording of a process that this one did not start. ended is the time at which
-// the process has ended, or zero if it runs on. It is called after Stop.
+// Leave completes the recording of a process that this one did not start. ended is the time at
+// which the process has ended, or zero if it runs on. It is called after Stop.
 func (c *Collector) Leave(ended time.Time) (r Result) {
 	c.settle(0)
 	var end *manifest.End

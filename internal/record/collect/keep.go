@@ -42,8 +42,8 @@ func (c *Collector) thin(img *image) {
 	}
 }
 
-// largestImage returns the process image whose snapshots take most space, among those with more than
-// leastKept; nil if there is none.
+// largestImage returns the process image whose snapshots take most space, among those with more
+// than leastKept; nil if there is none.
 func (c *Collector) largestImage() (largest *image) {
 	var most int64
 	for _, img := range c.images() {
@@ -109,11 +109,11 @@ func (c *Collector) dropImage(img *image) {
 }
 
 const (
-	// leastOfWorker is the time between the first and the last snapshot of a worker from which on they
-	// are kept, also if they are too few for a verdict: growth counts such workers.
+	// leastOfWorker is the time between the first and the last snapshot of a worker from which on
+	// they are kept, also if they are too few for a verdict: growth counts such workers.
 	leastOfWorker = time.Second
-	// maxRecycled is the number of workers that have ended of which snapshots are kept: a server may
-	// replace its workers all the time.
+	// maxRecycled is the number of workers that have ended of which snapshots are kept: a server
+	// may replace its workers all the time.
 	maxRecycled = 100
 )
 
@@ -136,8 +136,8 @@ func (c *Collector) retire(p *process) {
 	}
 }
 
-// removeRecycled removes the worker that tells least, of those that have ended: the one with the fewest
-// snapshots, and of these the oldest. It returns false if there is none.
+// removeRecycled removes the worker that tells least, of those that have ended: the one with the
+// fewest snapshots, and of these the oldest. It returns false if there is none.
 func (c *Collector) removeRecycled() bool {
 	if len(c.recycled) == 0 {
 		return false

@@ -18,8 +18,8 @@ func (s Scope) Includes(root, pid int) bool {
 	return s == Workers && slices.ContainsFunc(mains, func(main int) bool { return proc.SameProgram(pid, main) })
 }
 
-// mainPrograms returns the processes that run main programs: root or, if root is a wrapper, those of its
-// descendants whose ancestors up to it are all wrappers.
+// mainPrograms returns the processes that run main programs: root or, if root is a wrapper, those
+// of its descendants whose ancestors up to it are all wrappers.
 func mainPrograms(root int) (pids []int) {
 	info, ok := proc.Read(root)
 	if !ok || !program.IsWrapper(info.Exe) {

@@ -45,6 +45,11 @@ func (c *Collector) notes(r *Result) []string {
 		notes = append(notes, fmt.Sprintf("not recorded: %s: %s%s",
 			units.CountOf(n, "child process", "child processes"), names(c.unrecorded), c.o.ChildrenHint))
 	}
+	maps.DeleteFunc(c.contained, func(pid int, _ string) bool { return c.procs[pid] != nil })
+	if len(c.contained) > 0 {
+		notes = append(notes, fmt.Sprintf("not recorded: %s, in a container: let the container run heaplapse record -- CMD, "+
+			"or record it from here while it runs: heaplapse attach PID", names(c.contained)))
+	}
 	if len(c.filtered) > 0 {
 		notes = append(notes, fmt.Sprintf("not recorded: %s, under a seccomp filter that heaplapse does not run under, "+
 			"and that might end the program for a snapshot; run heaplapse inside of the sandbox",
@@ -80,5 +85,5 @@ func (c *Collector) noSnapshotsReason(r *Result) string {
 	}
 	return "no snapshots: the program did not use the preloaded allocator; " +
 		"it may have its own allocator (Go; jemalloc or mimalloc linked in), clear its environment, " +
-		"end with _exit, or run as another user"
+		"end with _exit, run as another user, or run in a container that the command only asks for (docker, kubectl)"
 }

@@ -205,7 +205,7 @@ func (c *Collector) noteFilters() {
 
 // noteChildren counts the children of a process that are not recorded.
 func (c *Collector) noteChildren(pid int) {
-	if p := c.procs[pid]; c.o.Scope == All || p != nil && !p.recorded {
+	if p := c.procs[pid]; p != nil && !p.recorded {
 		return
 	}
 	info, ok := proc.Read(pid)
@@ -220,11 +220,15 @@ func (c *Collector) noteChildren(pid int) {
 		if !ok || other.Exe == "" { // it has ended
 			continue
 		}
-		same := proc.SameProgram(child, pid)
-		if !same || c.o.Scope == MainOnly {
-			c.unrecorded[child] = filepath.Base(strings.TrimSuffix(other.Exe, proc.DeletedSuffix))
+		same, name := proc.SameProgram(child, pid), filepath.Base(strings.TrimSuffix(other.Exe, proc.DeletedSuffix))
+		switch {
+		case !same && proc.OtherRoot(child):
+			c.contained[child] = name
+			delete(c.unrecorded, child)
+		case c.o.Scope != All && (!same || c.o.Scope == MainOnly):
+			c.unrecorded[child] = name
 		}
-		if same && hasBegun(other) {
+		if same && c.o.Scope != All && hasBegun(other) {
 			c.noteWorker(child, pid)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 )
 
 // RequestLast makes the recorded processes take a last snapshot, with the signal that their engine
-// takes for a request, and waits until they have. It is called while Run runs. It does not wait longer if
-// Run itself waits, for a disk that does not answer.
+// takes for a request, and waits until they have. It is called while Run runs. It does not wait
+// longer if Run itself waits, for a disk that does not answer.
 func (c *Collector) RequestLast(signal int) {
 	done := make(chan struct{})
 	go func() {
@@ -44,8 +44,8 @@ func (c *Collector) requestUntil(deadline time.Time, signal int) {
 }
 
 // request sends the signal to the processes in only, or to all that write snapshots if only is nil.
-// It returns the number of snapshots that each of them has written so far. After the deadline, it does
-// nothing.
+// It returns the number of snapshots that each of them has written so far. After the deadline, it
+// does nothing.
 func (c *Collector) request(deadline time.Time, signal int, only map[int]int) map[int]int {
 	waiting := map[int]int{}
 	c.do(func() {

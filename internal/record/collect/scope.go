@@ -5,8 +5,8 @@ package collect
 type Scope string
 
 const (
-	// Workers are the forks of the main program, and the processes that run the same file. A program
-	// that an interpreter runs has the interpreter's file.
+	// Workers are the forks of the main program, and the processes that run the same file. A
+	// program that an interpreter runs has the interpreter's file.
 	Workers Scope = ""
 	// MainOnly is no other process.
 	MainOnly Scope = "main"

@@ -45,8 +45,8 @@ func (b *Background) Add(path string) { b.paths <- path }
 // Results receives one result for each file.
 func (b *Background) Results() <-chan Result { return b.results }
 
-// Stop ends the work, also in the middle of a file: its result has an error. It returns when no more
-// files are written.
+// Stop ends the work, also in the middle of a file: its result has an error. It returns when no
+// more files are written.
 func (b *Background) Stop() {
 	b.cancel()
 	<-b.stopped
@@ -68,8 +68,8 @@ func (b *Background) run(ctx context.Context) {
 	}
 }
 
-// lowerPriority gives this goroutine a thread of its own, with the lowest priority for the processor
-// and the disk. The thread ends with the goroutine.
+// lowerPriority gives this goroutine a thread of its own, with the lowest priority for the
+// processor and the disk. The thread ends with the goroutine.
 func lowerPriority() {
 	runtime.LockOSThread()
 	const lowest, thisThread = 19, 0

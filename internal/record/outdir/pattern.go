@@ -9,8 +9,8 @@ import (
 )
 
 // Pattern is the name of a directory as a user gives it. In it, %t stands for the time, %p for the
-// number of the recording process, %n for the first number from 1 that gives a name that is free, and
-// %% for a percent sign. Any other percent sign stands for itself.
+// number of the recording process, %n for the first number from 1 that gives a name that is free,
+// and %% for a percent sign. Any other percent sign stands for itself.
 type Pattern struct {
 	Text string
 	Time time.Time
@@ -46,8 +46,8 @@ func (p Pattern) Free() string {
 	}
 }
 
-// exists reports whether a file has a name. A name that cannot be looked up counts as free: making the
-// directory tells why.
+// exists reports whether a file has a name. A name that cannot be looked up counts as free: making
+// the directory tells why.
 func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil

@@ -37,8 +37,8 @@ func Remove(dir string) error {
 	return removeAll(root, list)
 }
 
-// files returns the names of the files of the recording, that of the manifest last: as long as it is
-// there, the directory holds a recording. A file that is not regular is an error.
+// files returns the names of the files of the recording, that of the manifest last: as long as it
+// is there, the directory holds a recording. A file that is not regular is an error.
 func files(root *os.Root) (list []string, err error) {
 	m, err := manifest.Load(root.Name())
 	if err != nil {
@@ -65,19 +65,19 @@ func files(root *os.Root) (list []string, err error) {
 }
 
 var (
-	// numbered matches the name of a snapshot of a series, such as p_4711.0012.heap. Its first part is
-	// that of all snapshots of the series.
+	// numbered matches the name of a snapshot of a series, such as p_4711.0012.heap. Its first part
+	// is that of all snapshots of the series.
 	numbered = regexp.MustCompile(`^(.+)\.\d+(?:\.[a-z]\d+)?\.(?:heap|heap\.tmp|pb)$`)
-	// beside matches the name of what the engine tells of a process. Its first part has the prefix and
-	// the number of the process.
+	// beside matches the name of what the engine tells of a process. Its first part has the prefix
+	// and the number of the process.
 	beside = regexp.MustCompile(`^(.+?\.\d+)(?:\.\d+)?\.(?:events|frames)\.jsonl$`)
 	// compressed matches the suffix of a compressed snapshot.
 	compressed = regexp.MustCompile(`\.(?:gz|zst)$`)
 )
 
-// names are those of the files of a recording, without the suffixes of compression: the files that the
-// manifest lists and, of a recorder that was killed, further snapshots of a series that it lists and
-// what the engine told of its processes.
+// names are those of the files of a recording, without the suffixes of compression: the files that
+// the manifest lists and, of a recorder that was killed, further snapshots of a series that it
+// lists and what the engine told of its processes.
 type names struct{ listed, series, processes map[string]bool }
 
 func namesOf(m *manifest.Manifest) names {
@@ -112,8 +112,8 @@ func (n names) has(name string) bool {
 	return n.listed[name] || parts != nil && n.processes[parts[1]]
 }
 
-// removeAll removes files, the last one last. Each gets the name of a temporary file first, so that an
-// error leaves all of them.
+// removeAll removes files, the last one last. Each gets the name of a temporary file first, so that
+// an error leaves all of them.
 func removeAll(root *os.Root, files []string) error {
 	for i, name := range files {
 		if err := root.Rename(name, atomicfile.TemporaryName(i)); err != nil {

@@ -25,8 +25,8 @@ const Separators = " \t\n\v\f\r:$"
 // Write stores a shared object and returns its path, which LD_PRELOAD can contain. The file name is
 // that given, with a hash of the content before its extension, so that versions do not replace each
 // other. An object that is stored already is not written again. The file is kept: programs may load
-// it after the recorder has ended. If the usual directories are read-only, it is stored below one of the
-// others.
+// it after the recorder has ended. If the usual directories are read-only, it is stored below one
+// of the others.
 func Write(name string, object []byte, others ...string) (string, error) {
 	list := places()
 	for _, dir := range others {

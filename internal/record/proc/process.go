@@ -68,8 +68,8 @@ func User(pid int) (user int, ok bool) {
 	return user, err == nil
 }
 
-// Filters returns the number of seccomp filters of a process, which its children inherit. Before Linux 5.9,
-// which has no such number, it returns 1 if there are any.
+// Filters returns the number of seccomp filters of a process, which its children inherit. Before
+// Linux 5.9, which has no such number, it returns 1 if there are any.
 func Filters(pid int) int64 {
 	if n, err := strconv.ParseInt(statusField(pid, "Seccomp_filters"), 10, 64); err == nil {
 		return n
@@ -178,8 +178,8 @@ func Memory(pid int) (rss, pss *int64) {
 	return rss, pss
 }
 
-// Resident returns the resident set size of a process in bytes, or nil if unknown. It costs less than [Memory], and may
-// differ from it by some pages.
+// Resident returns the resident set size of a process in bytes, or nil if unknown. It costs less
+// than [Memory], and may differ from it by some pages.
 func Resident(pid int) *int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := strings.Fields(string(data))
@@ -194,8 +194,8 @@ func Resident(pid int) *int64 {
 	return &bytes
 }
 
-// CPU returns the time that all threads of a process have run, in nanoseconds, or nil if unknown. It
-// is the exact sum of utime and stime, which /proc/PID/stat has in ticks of 10 ms. The clock of
+// CPU returns the time that all threads of a process have run, in nanoseconds, or nil if unknown.
+// It is the exact sum of utime and stime, which /proc/PID/stat has in ticks of 10 ms. The clock of
 // another process is that of clock_getcpuclockid(3).
 func CPU(pid int) *int64 {
 	const schedClock = 2 // CPUCLOCK_SCHED of the kernel's posix-timers_types.h
@@ -207,8 +207,8 @@ func CPU(pid int) *int64 {
 	return &ns
 }
 
-// CPUAtEnd waits until a child of this process has ended, and returns the time that its threads have run, as [CPU]
-// does. The child stays a zombie. It returns nil if it cannot wait.
+// CPUAtEnd waits until a child of this process has ended, and returns the time that its threads
+// have run, as [CPU] does. The child stays a zombie. It returns nil if it cannot wait.
 func CPUAtEnd(pid int) *int64 {
 	for {
 		switch err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err {

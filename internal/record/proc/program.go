@@ -25,6 +25,16 @@ func SameProgram(a, b int) bool {
 	return err == nil && os.SameFile(of, other)
 }
 
+// OtherRoot reports whether the root directory of a process is not that of this process, as in a container.
+func OtherRoot(pid int) bool {
+	own, err := os.Stat("/")
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(fmt.Sprintf("/proc/%d/root", pid))
+	return err == nil && !os.SameFile(own, other)
+}
+
 func exe(pid int) string { return fmt.Sprintf("/proc/%d/exe", pid) }
 
 // pathOf returns the path of a program as it was when the process started it, or "".

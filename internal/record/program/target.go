@@ -205,6 +205,8 @@ func (t *Target) readELF() error {
 			t.describe(), machineName(f.Machine), machineName(OwnMachine()))
 	case t.Interpreter == "" && IsWrapper(t.Exe):
 		return nil // the program that it runs may be dynamic
+	case t.Interpreter == "" && ContainerRemedy(t.Exe) != "":
+		return status.Errorf(status.Failed, "%s", ContainerRemedy(t.Exe))
 	case t.Interpreter == "":
 		return status.Errorf(status.Failed, "%s is statically linked: no allocator can be preloaded into it%s",
 			t.describe(), staticRemedy(f))
@@ -281,9 +283,21 @@ func LoaderOf(f *elf.File) string {
 	return ""
 }
 
+// IsGo reports whether a file is a Go program.
+func IsGo(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return isGo(f)
+}
+
+func isGo(f *elf.File) bool { return f.Section(".go.buildinfo") != nil }
+
 // staticRemedy returns the end of a message about a static program: what to do instead.
 func staticRemedy(f *elf.File) string {
-	if f.Section(".go.buildinfo") != nil {
+	if isGo(f) {
 		return "; it is a Go program: if it serves net/http/pprof, heaplapse scrape takes its heap profiles"
 	}
 	return "; link it dynamically, or link gperftools into it and set HEAPPROFILE"

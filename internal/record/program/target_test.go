@@ -47,11 +47,14 @@ func TestFindRejectsPrograms(t *testing.T) {
 	static := write("static", header(elf.ELFCLASS64, OwnMachine()))
 	foreign := map[elf.Machine]elf.Machine{elf.EM_X86_64: elf.EM_AARCH64, elf.EM_AARCH64: elf.EM_X86_64}[OwnMachine()]
 	write("sh", header(elf.ELFCLASS64, OwnMachine())) // a static shell, as busybox is
+	docker := write("docker", header(elf.ELFCLASS64, OwnMachine()))
 	for path, c := range map[string]struct {
 		status int
 		says   string
 	}{
 		static: {125, "static is statically linked: no allocator can be preloaded into it"},
+		docker: {125, "docker starts programs in containers, where record does not reach them: let the container run " +
+			"heaplapse record -- CMD, or record it from the host: heaplapse attach $(docker inspect -f '{{.State.Pid}}' NAME)"},
 		write("i386", header(elf.ELFCLASS32, elf.EM_386)): {125, "i386 is a 32-bit program: only 64-bit programs are supported"},
 		write("other", header(elf.ELFCLASS64, foreign)): {125, "other is for " + machineName(foreign) +
 			", but this heaplapse is for " + machineName(OwnMachine())},

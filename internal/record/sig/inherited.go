@@ -36,8 +36,9 @@ func InheritedIgnored() []syscall.Signal {
 	return out
 }
 
-// RestoreIgnored ignores the signals again that were ignored when this process started, as far as that
-// is known, before this process becomes the program. Unlike [InheritedIgnored], it includes SIGCHLD.
+// RestoreIgnored ignores the signals again that were ignored when this process started, as far as
+// that is known, before this process becomes the program. Unlike [InheritedIgnored], it includes
+// SIGCHLD.
 func RestoreIgnored() {
 	before, err := dispositionsBefore()
 	if err != nil {

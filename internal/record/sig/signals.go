@@ -32,8 +32,9 @@ func Number(text string) (int, error) {
 // otherwise be ended. A program that this process becomes or starts is not affected.
 func FailAtClosedPipe() { signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) }
 
-// FailAtFileLimit makes a write beyond the limit of file sizes (ulimit -f) an error of this process,
-// which would otherwise be ended. A program that this process becomes or starts is not affected.
+// FailAtFileLimit makes a write beyond the limit of file sizes (ulimit -f) an error of this
+// process, which would otherwise be ended. A program that this process becomes or starts is not
+// affected.
 func FailAtFileLimit() { signal.Notify(make(chan os.Signal, 1), unix.SIGXFSZ) }
 
 // Name returns the name of a signal, such as SIGTERM, or SIG53 for number 53, which has no name.
@@ -53,8 +54,9 @@ func Ignored(n int) bool {
 	return signal.Ignored(s) || slices.Contains(InheritedIgnored(), s)
 }
 
-// Forwarded returns the signals to forward to the program for which which returns true. It omits signals that cannot be
-// caught, that stop a process, that a process sends to itself, and SIGURG, which Go's runtime uses.
+// Forwarded returns the signals to forward to the program for which which returns true. It omits
+// signals that cannot be caught, that stop a process, that a process sends to itself, and SIGURG,
+// which Go's runtime uses.
 func Forwarded(which func(os.Signal) bool) []os.Signal {
 	list := []os.Signal{
 		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,

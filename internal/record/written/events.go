@@ -18,9 +18,10 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// What the built-in engine tells is appended to PREFIX.PID.events.jsonl and, from the second process image on, to
-// PREFIX.PID.IMAGE.events.jsonl. The first line names the process image; each further line is one
-// event. The line of a snapshot is written before the snapshot appears under its name:
+// What the built-in engine tells is appended to PREFIX.PID.events.jsonl and, from the second
+// process image on, to PREFIX.PID.IMAGE.events.jsonl. The first line names the process image; each
+// further line is one event. The line of a snapshot is written before the snapshot appears under
+// its name:
 //
 //	{"schema":"heaplapse.events/1","pid":4711,"image":0,"start_ns":1790000000000000000}
 //	{"snapshot":{"seq":1,"time_ns":…,"trigger":"time","rss":7471104,"cpu_ns":7170547}}
@@ -61,8 +62,8 @@ type problemEvent struct {
 	Errno  int    `json:"errno"` // the error of a system call that failed, or 0
 }
 
-// TriggerName returns the name that the manifest uses. The snapshot before a signal ends the process
-// shows the heap as it was, as one that the user requests does.
+// TriggerName returns the name that the manifest uses. The snapshot before a signal ends the
+// process shows the heap as it was, as one that the user requests does.
 func (e *Event) TriggerName() string {
 	if e == nil {
 		return ""
@@ -122,7 +123,8 @@ func (f *Events) Of(s *Snapshot) *Event {
 // maxEvents is the number of bytes that are read of an events file at once.
 const maxEvents = 1 << 20
 
-// readFile reads the complete lines that are new in a file. It returns false if there is no such file.
+// readFile reads the complete lines that are new in a file. It returns false if there is no such
+// file.
 func (f *Events) readFile(path string) bool {
 	r, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -205,8 +207,8 @@ func (f *Events) Finish() (problems []manifest.Problem, errs []error) {
 	return problems, errs
 }
 
-// Remove removes the events file and the frames file of a process image that has ended. What the events
-// file tells of problems is lost.
+// Remove removes the events file and the frames file of a process image that has ended. What the
+// events file tells of problems is lost.
 func (f *Events) Remove(pid, image int) {
 	path := ImageName(f.prefix, pid, image, EventsSuffix)
 	_ = os.Remove(path)

@@ -89,7 +89,8 @@ func (g *Report) markdownHead() string {
 		if v.Where != "" {
 			place = "(" + text.Code(v.Where, 80) + ")"
 		}
-		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(v.Name, 90), place,
+		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s. It requested the memory; "+
+			"what keeps it may be one of its callers.\n\n", text.Code(v.Name, 90), place,
 			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(judged(r.Values[0]))),
 			g.against(r.Values[0]))
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,8 @@ func noteText(n *gate.Note, f option.Flags) string {
 		return "compared only because of " + f.Of(option.Force) + ": " + mismatchText(n.Mismatch)
 	case gate.NoteOfRun:
 		return "current run: " + n.Text
+	case gate.NoteFailedRun:
+		return FailedRun(cmp.Or(n.Run, "the current run"), n.Text)
 	case gate.NoteFewBaselines:
 		return fmt.Sprintf("fewer than %d baselines (%d): the noise between runs is not known, only the thresholds apply",
 			gate.LeastBaselines, n.Count)
@@ -78,6 +81,11 @@ func noteText(n *gate.Note, f option.Flags) string {
 	return string(n.Kind)
 }
 
+// FailedRun tells how the program of a run ended.
+func FailedRun(run, failure string) string {
+	return fmt.Sprintf("the program of %s failed (%s): it may not have done all of its work", run, failure)
+}
+
 // slopesText is the number of runs whose slopes are not compared, and the reason.
 func slopesText(n *gate.Note) string {
 	omitted := ""
@@ -100,13 +108,28 @@ func length(seconds float64) string {
 	return units.Duration(seconds)
 }
 
-// NotComparable is the reason why runs are not comparable.
-func NotComparable(e *gate.NotComparableError) string {
+// NotComparable is the reason why runs are not comparable, and what to do.
+func NotComparable(e *gate.NotComparableError, f option.Flags) string {
 	parts := make([]string, len(e.Mismatches))
 	for i := range e.Mismatches {
 		parts[i] = mismatchText(&e.Mismatches[i])
 	}
-	return "not comparable: " + strings.Join(parts, "; ")
+	return "not comparable: " + strings.Join(parts, "; ") + mismatchRemedy(e.Mismatches, f)
+}
+
+// mismatchRemedy is what makes runs comparable.
+func mismatchRemedy(list []gate.Mismatch, f option.Flags) string {
+	is := func(kind gate.MismatchKind) bool {
+		return slices.ContainsFunc(list, func(m gate.Mismatch) bool { return m.Kind == kind })
+	}
+	switch {
+	case is(gate.MismatchSnapshots):
+		return "; record for longer"
+	case is(gate.MismatchWorkload):
+		return f.If(option.Workload, "; if the work is the same, give it one name for gate and for baseline save (%s NAME)") +
+			f.If(option.Force, ", or %s compares it once")
+	}
+	return f.If(option.Force, "; %s compares anyway")
 }
 
 // mismatchText is the runs that a mismatch is about, and the reason.
@@ -133,13 +156,19 @@ func reasonText(m *gate.Mismatch) string {
 	case gate.MismatchWorkload:
 		return fmt.Sprintf("its workload is %q, that of the current run is %q", m.Earlier, m.Current)
 	case gate.MismatchUnrelated:
-		return fmt.Sprintf(
-			"%.0f %% of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots "+
-				"lost their names (heaplapse baseline save keeps them)",
-			100*m.Share,
-		)
+		return unrelatedText(m)
 	}
 	return string(m.Kind)
+}
+
+func unrelatedText(m *gate.Mismatch) string {
+	none := units.Percent(m.Share) + " of the bytes have no match in the other run: "
+	if m.Earlier == m.Current {
+		return none + "it is another program, or the program was rebuilt and the earlier snapshots lost their names " +
+			"(heaplapse baseline save keeps them)"
+	}
+	return none + fmt.Sprintf("the earlier run is of %s, the current one of %s; after an upgrade, begin a new baseline set",
+		m.Earlier, m.Current)
 }
 
 // TooFewSnapshots is the reason why a run has no steady level.
@@ -153,7 +182,7 @@ func TooFewSnapshots(have, least int) string {
 
 // unmatchedReason is why many bytes have no match: names were lost, or functions have other names.
 func (g *Report) unmatchedReason() string {
-	if one := slices.ContainsFunc(g.Rows, isUnmatched); !one || slices.ContainsFunc(g.Rows, isUnnamed) {
+	if !g.mostlyNamed() {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
 			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
 	}
@@ -161,11 +190,23 @@ func (g *Report) unmatchedReason() string {
 		"What a function nearby lost is not counted against one that is new"
 }
 
-func isUnmatched(r gate.Row) bool { return r.Tier == identity.Unmatched }
-
-// isUnnamed reports whether a row has no match and no name.
-func isUnnamed(r gate.Row) bool {
-	return isUnmatched(r) && r.Site != nil && r.Site.Blame >= 0 && r.Site.Frames[r.Site.Blame].Unnamed()
+// mostlyNamed reports whether most bytes of the rows without a match are of functions that have
+// names.
+func (g *Report) mostlyNamed() bool {
+	var named, unnamed float64
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		if r.Tier != identity.Unmatched || len(r.Values) == 0 {
+			continue
+		}
+		size := max(r.Values[0].Before, r.Values[0].After)
+		if f := blamed(r.Site); f != nil && f.Unnamed() {
+			unnamed += size
+		} else {
+			named += size
+		}
+	}
+	return named > unnamed
 }
 
 func samplingText(period int64) string {

@@ -22,6 +22,8 @@ func TestNoteTexts(t *testing.T) {
 		{gate.Note{Kind: gate.NoteCurrentAmongBaselines}, "the current run is also in the baseline set; it is left out there"},
 		{gate.Note{Kind: gate.NoteForced, Mismatch: &mismatch}, `compared only because of --force: night09 and 2 more: its workload is "replay", that of the current run is "import"`},
 		{gate.Note{Kind: gate.NoteOfRun, Text: "judged on snapshots 1 to 5 of 14: one process image"}, "current run: judged on snapshots 1 to 5 of 14: one process image"},
+		{gate.Note{Kind: gate.NoteFailedRun, Text: "exit status 1"}, "the program of the current run failed (exit status 1): it may not have done all of its work"},
+		{gate.Note{Kind: gate.NoteFailedRun, Run: "night01", Text: "SIGSEGV"}, "the program of night01 failed (SIGSEGV): it may not have done all of its work"},
 		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known, only the thresholds apply"},
 		{gate.Note{Kind: gate.NoteOtherProgram, Run: "night01", Text: "shopd", Other: "shopd2"}, "night01 ran shopd, the current run shopd2"},
 		{gate.Note{Kind: gate.NoteNoClock}, "slopes are not compared: the current run has no clock"},
@@ -54,15 +56,20 @@ func TestNotComparableTexts(t *testing.T) {
 		mismatch gate.Mismatch
 		want     string
 	}{
-		{gate.Mismatch{Kind: gate.MismatchSnapshots, Runs: runs, Snapshots: 3, Least: 4}, "night02: 3 snapshots are too few for a steady level: at least 4 are needed"},
+		{gate.Mismatch{Kind: gate.MismatchSnapshots, Runs: runs, Snapshots: 3, Least: 4}, "night02: 3 snapshots are too few for a steady level: at least 4 are needed; record for longer"},
 		{gate.Mismatch{Kind: gate.MismatchFormat, Runs: runs, Earlier: "jemalloc heap_v2", Current: "heapprofile"}, "night02: recorded as jemalloc heap_v2, and the current run as heapprofile"},
 		{gate.Mismatch{Kind: gate.MismatchPeriod, Runs: runs, EarlierPeriod: 524288}, "night02: samples every 524288 bytes, and the current run records every allocation"},
 		{gate.Mismatch{Kind: gate.MismatchWorkload, Runs: []string{"a", "b"}, Earlier: "x", Current: "y"}, `a and 1 more: its workload is "x", that of the current run is "y"`},
 		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names (heaplapse baseline save keeps them)"},
+		{
+			gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97, Earlier: "python3.11 571d98e0", Current: "python3.11 a7516ae8"},
+			"97 % of the bytes have no match in the other run: the earlier run is of python3.11 571d98e0, the current one of python3.11 a7516ae8; " +
+				"after an upgrade, begin a new baseline set",
+		},
 	} {
 		e := &gate.NotComparableError{Mismatches: []gate.Mismatch{c.mismatch}}
-		require.Equal(t, "not comparable: "+c.want, gatereport.NotComparable(e))
+		require.Equal(t, "not comparable: "+c.want, gatereport.NotComparable(e, nil))
 	}
 	two := &gate.NotComparableError{Mismatches: []gate.Mismatch{{Kind: gate.MismatchFormat, Runs: runs, Earlier: "a", Current: "b"}, {Kind: gate.MismatchPeriod, Runs: runs, CurrentPeriod: 4096}}}
-	require.Equal(t, "not comparable: night02: recorded as a, and the current run as b; night02: records every allocation, and the current run samples every 4096 bytes", gatereport.NotComparable(two))
+	require.Equal(t, "not comparable: night02: recorded as a, and the current run as b; night02: records every allocation, and the current run samples every 4096 bytes", gatereport.NotComparable(two, nil))
 }

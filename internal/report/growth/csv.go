@@ -16,8 +16,8 @@ var csvColumns = []string{
 	"call_paths", "process",
 }
 
-// CSV writes all sites that are listed, one per line, quoted as in RFC 4180; lines end in LF. A cell of text that a
-// spreadsheet would take for a formula begins with an apostrophe.
+// CSV writes all sites that are listed, one per line, quoted as in RFC 4180; lines end in LF. A
+// cell of text that a spreadsheet would take for a formula begins with an apostrophe.
 func (g *Report) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(csvColumns) // Error returns its error

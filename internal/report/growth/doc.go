@@ -1,3 +1,37 @@
-// Package growth renders which sites of a series grow, as text, Markdown, JSON and on a terminal
-// that follows the series.
+// Package growth puts into words which sites of a series grow, and whether they leak.
+//
+// # Contract
+//
+// A [Report] has a series, its symbols and the verdicts of diff/growth. It writes the same facts as
+// [Report.Text] for a terminal, [Report.Markdown], [Report.JSON] and [Report.CSV], and gives single
+// parts of them to the HTML page, to the screen of watch (report/live), to the tables of a fleet
+// and to services that receive profiles. It reads no file and prints nothing by itself. It judges
+// nothing: a number that no other package has computed is not in its texts, except the forecast in
+// limit.go.
+//
+// Names come from untrusted files. Texts have them without control characters (text.Clean),
+// Markdown and CSV also without what their readers would take for markup or formulas. JSON has them
+// as they are.
+//
+// # Parts
+//
+// Each part of the report is in a file of its own:
+//
+//	report     the headline: verdict, worst site or cause, what to do next; the summary below it
+//	table      the sites: numbers, trend, name, call path, advice
+//	explain    the sites that --explain selects; package measure has their measurements
+//	notes      what was left out or is missing
+//	limit      when the process reaches a memory limit
+//	losses     what memcheck and LeakSanitizer found at the same sites
+//	process    the verdict on one process, which outlives its report, and which process is worst
+//	processtable   a row for each process of the recording
+//	pool       the evidence of all processes of a program, added up
+//	json, csv, markdown   the other formats
+//
+// # Several processes
+//
+// Processes are judged one after the other, so that only one series is in memory. [Report.Judged]
+// keeps of each what the table needs. [PoolsOf] adds up what all processes of a program show,
+// [Pools.Pooled] judges each again with that, and [Worse] orders them. The report is then about the
+// worst, and [Report.Processes] has all.
 package growth

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/measure"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
@@ -203,7 +204,7 @@ func (g *Report) JSON(w io.Writer) error {
 				out.Sites = append(out.Sites, g.site(c.site, factor))
 				c.rank = len(out.Sites)
 			}
-			out.Sites[c.rank-1].Evidence = measurements(&c.site.Features)
+			out.Sites[c.rank-1].Evidence = measure.ByName(&c.site.Features)
 		}
 	}
 	if !r.Why.DataMissing() {

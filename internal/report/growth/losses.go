@@ -86,7 +86,8 @@ func (g *Report) lostSites() (out []LostSite) {
 	return out
 }
 
-// once reports whether the site does not grow, so that its memory was lost before the series or once.
+// once reports whether the site does not grow, so that its memory was lost before the series or
+// once.
 func (s *LostSite) once() bool { return s.Gained <= 0 }
 
 // lostJSON are the sites that do not grow, or the others.
@@ -119,8 +120,8 @@ func (g *Report) lossNotes() (notes []string) {
 	return notes
 }
 
-// lostElsewhere are the notes on what other tools found at sites of the processes that are not shown.
-// Processes of one program have the same records: a stable site is in one note.
+// lostElsewhere are the notes on what other tools found at sites of the processes that are not
+// shown. Processes of one program have the same records: a stable site is in one note.
 func (g *Report) lostElsewhere() (notes []string) {
 	noted := map[*evidence.Record]bool{}
 	add := func(records []*evidence.Record) (more bool) {

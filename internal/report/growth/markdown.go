@@ -48,7 +48,7 @@ func (g *Report) Markdown(w io.Writer) error {
 
 func (g *Report) markdownTable(p *text.Printer) {
 	rows := text.FirstRows(g.Result.Sites, g.Top)
-	if !g.hasTable() {
+	if !g.HasTable() {
 		return
 	}
 	unit, factor := g.RateUnit()
@@ -77,10 +77,10 @@ func (g *Report) markdownTable(p *text.Printer) {
 
 func labelWithConfidence(l verdict.Site, confidence float64) string {
 	if l.IsLeak() {
-		return fmt.Sprintf("**%s** %s", l, Percent(confidence))
+		return fmt.Sprintf("**%s** %s", l, text.Percent(confidence))
 	}
 	if l == verdict.Suspect {
-		return fmt.Sprintf("%s %s", l, Percent(confidence))
+		return fmt.Sprintf("%s %s", l, text.Percent(confidence))
 	}
 	return l.String()
 }
@@ -152,5 +152,5 @@ func (g *Report) markdownFinding() string {
 // markdownSite is a sentence about a site or a cause.
 func (g *Report) markdownSite(v siteview.View, predicate string) string {
 	line := text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), predicate)
-	return text.Join("; ", line, text.EscapeMarkdown(g.among())) + "."
+	return text.Join("; ", line, text.EscapeMarkdown(g.Among())) + "."
 }

@@ -2,7 +2,6 @@ package growth
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -95,7 +94,7 @@ func (g *Report) chance() string {
 	if g.Result.Why.DataMissing() {
 		return ""
 	}
-	return "chance of a leak: " + Percent(g.Result.Chance)
+	return "chance of a leak: " + text.Percent(g.Result.Chance)
 }
 
 // chance returns the probability that the process leaks as text; empty if it has no verdict.
@@ -103,23 +102,7 @@ func (p *Process) chance() string {
 	if p.Chance == nil {
 		return ""
 	}
-	return "chance of a leak: " + Percent(*p.Chance)
-}
-
-// Percent returns a probability as text.
-func Percent(p float64) string {
-	switch {
-	case p < 0.005:
-		return "below 1 %"
-	case p > 0.995:
-		return "over 99 %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*p)
-}
-
-// shortPercent returns a probability as text for tables.
-func shortPercent(p float64) string {
-	return strings.NewReplacer("below ", "<", "over ", ">", " ", "").Replace(Percent(p))
+	return "chance of a leak: " + text.Percent(*p.Chance)
 }
 
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.

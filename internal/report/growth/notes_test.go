@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -78,7 +79,7 @@ func TestRangeNotes(t *testing.T) {
 }
 
 func TestGrowthNotes(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Result.Notes = []growth.Note{
 		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5}, {Kind: growth.NoteProcessGrew, Bytes: 12 << 20},
 		{Kind: growth.NoteSilentEnd, Time: 33 * time.Second},

@@ -100,7 +100,7 @@ func (g *Report) evidence(time float64) map[siteKey]growth.Evidence {
 	}
 	if r.Total.CanLeak {
 		out[heapOf(&g.Series.Process)] = growth.Evidence{
-			Confidence: r.Total.Confidence, Time: time, Gained: r.LastHeap - r.FirstHeap,
+			Confidence: r.Total.Confidence, Time: time, Gained: r.LastHeap - r.FirstHeap, Held: r.LastHeap,
 		}
 	}
 	for _, list := range [...][]growth.Site{r.Sites, r.Stable} {
@@ -111,7 +111,9 @@ func (g *Report) evidence(time float64) map[siteKey]growth.Evidence {
 			}
 			if key := g.keyOf(g.Describe(s)); key != (siteKey{}) {
 				e := out[key]
-				out[key] = growth.Evidence{Confidence: max(e.Confidence, s.Confidence), Time: time, Gained: e.Gained + s.Gained}
+				out[key] = growth.Evidence{
+					Confidence: max(e.Confidence, s.Confidence), Time: time, Gained: e.Gained + s.Gained, Held: e.Held + s.Held,
+				}
 			}
 		}
 	}

@@ -214,9 +214,9 @@ func (g *Report) judged() (out []Process) {
 	return out
 }
 
-// among is the process of the report among several: its name, and how many have the same verdict. It
+// Among is the process of the report among several: its name, and how many have the same verdict. It
 // is empty if only one was judged, or none has the verdict, which rests on what the others lack then.
-func (g *Report) among() string {
+func (g *Report) Among() string {
 	all := g.judged()
 	if len(all) < 2 {
 		return ""

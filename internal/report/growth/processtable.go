@@ -46,7 +46,7 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}
 		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
-			row.Label += " " + shortPercent(*p.Chance)
+			row.Label += " " + text.ShortPercent(*p.Chance)
 		}
 		if h := p.Heap; h != nil {
 			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)
@@ -80,11 +80,11 @@ func tellApart(rows []ProcessRow, all []Process) {
 }
 
 const (
-	// widestProcess is the largest width of a name and of a command, and leastCommand the least one of a
-	// column of commands.
+	// widestProcess is the largest width of a name and of a command, and leastCommand the least one
+	// of a column of commands.
 	widestProcess, leastCommand = 36, 12
-	// snapshotsWidth and sizesWidth are those of the columns between the command and the site, with the
-	// blank before each. gap is the width between other columns.
+	// snapshotsWidth and sizesWidth are those of the columns between the command and the site, with
+	// the blank before each. gap is the width between other columns.
 	snapshotsWidth, sizesWidth, gap = 10, 14 + 11 + 13 + 11, 2
 )
 
@@ -121,8 +121,8 @@ func columnsOf(rows []ProcessRow, terminal int) processColumns {
 	return c
 }
 
-// over is the number of columns by which the table without commands and sites is wider than the terminal;
-// 0 without one.
+// over is the number of columns by which the table without commands and sites is wider than the
+// terminal; 0 without one.
 func (c *processColumns) over() int {
 	if c.terminal <= 0 {
 		return 0
@@ -173,8 +173,8 @@ func (c *processColumns) row(table *text.Table, r ProcessRow) []string {
 	return text.Row(numbers, about, "", c.terminal)
 }
 
-// processTable are the lines of the table of at most n processes; none if there is only one.
-func (g *Report) processTable(n int) (lines []string) {
+// ProcessTable are the lines of the table of at most n processes; none if there is only one.
+func (g *Report) ProcessTable(n int) (lines []string) {
 	all := g.ProcessRows()
 	if all == nil {
 		return nil

@@ -23,8 +23,8 @@ type Report struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols
 	Result  *growth.Result
-	// Processes are the verdicts on all processes of the recording, worst first. The series is that of
-	// the worst, whose Shown is set.
+	// Processes are the verdicts on all processes of the recording, worst first. The series is that
+	// of the worst, whose Shown is set.
 	Processes []Process
 	// Input is closed by Close; it may be nil.
 	Input io.Closer
@@ -81,8 +81,8 @@ func (g *Report) DescribeCause(c *growth.Cause) siteview.View {
 	return g.sites().Cause(c.Members, c.Blame)
 }
 
-// hasTable reports whether there are sites or causes to list.
-func (g *Report) hasTable() bool { return len(g.Result.Sites)+len(g.Result.Causes) > 0 }
+// HasTable reports whether there are sites or causes to list.
+func (g *Report) HasTable() bool { return len(g.Result.Sites)+len(g.Result.Causes) > 0 }
 
 // sites returns the describer of the series, which is made on first use.
 func (g *Report) sites() *siteview.Describer {
@@ -95,8 +95,8 @@ func (g *Report) sites() *siteview.Describer {
 // Text writes the report for a terminal.
 func (g *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w, Links: siteview.Links(g.Style, g.Symbols)}
-	p.Linef("%s", g.Style.Paint(g.headline(), g.Result.Verdict.Headline(), verdictRendition(g.Result)))
-	if table := g.processTable(g.Top); table != nil {
+	p.Linef("%s", g.Style.Paint(g.Headline(), g.Result.Verdict.Headline(), verdictRendition(g.Result)))
+	if table := g.ProcessTable(g.Top); table != nil {
 		p.Linef("")
 		for _, line := range table {
 			p.Linef("%s", line)
@@ -114,7 +114,7 @@ func (g *Report) Text(w io.Writer) error {
 		}
 		return p.Err
 	}
-	if g.hasTable() {
+	if g.HasTable() {
 		p.Linef("")
 		g.table(p)
 	}
@@ -135,8 +135,8 @@ func (g *Report) tested() string {
 	return fmt.Sprintf("%d sites and single call paths were judged", g.Result.Tested)
 }
 
-// headline is the verdict, the worst site, the chance of a leak, and what to do next.
-func (g *Report) headline() string {
+// Headline is the verdict, the worst site, the chance of a leak, and what to do next.
+func (g *Report) Headline() string {
 	line := g.Result.Verdict.Headline() + ": " + g.Finding()
 	if chance := g.chance(); chance != "" {
 		line += "; " + chance + g.ownChance()
@@ -147,13 +147,18 @@ func (g *Report) headline() string {
 	return line
 }
 
-// ownChance is the chance of the site that the headline names, if another one leaks more likely; else "".
+// ownChance is the chance of the site that the headline names, if another one leaks more likely;
+// else "".
 func (g *Report) ownChance() string {
 	site, _ := g.named()
-	if site == nil || site.Confidence >= g.Result.Chance || Percent(site.Confidence) == Percent(g.Result.Chance) {
+	if site == nil || site.Confidence >= g.Result.Chance {
 		return ""
 	}
-	return " (that of this site: " + Percent(site.Confidence) + ")"
+	own := text.Percent(site.Confidence)
+	if own == text.Percent(g.Result.Chance) {
+		return ""
+	}
+	return " (that of this site: " + own + ")"
 }
 
 // verdictRendition is that of the verdict on a series.
@@ -165,7 +170,7 @@ func verdictRendition(r *growth.Result) text.Rendition {
 
 // Finding is the worst site or, if no site grows, the reason of the verdict, and the process of
 // several. It does not name the verdict.
-func (g *Report) Finding() string { return text.Join("; ", g.finding(), g.among()) }
+func (g *Report) Finding() string { return text.Join("; ", g.finding(), g.Among()) }
 
 func (g *Report) finding() string {
 	if c := g.cause(); c != nil {
@@ -187,8 +192,8 @@ func causePredicate(c *growth.Cause) string {
 	return "grows to the end of the series: " + CauseShare(c)
 }
 
-// lead is the first site or cause of the table, and its description; nil if the table is empty.
-func (g *Report) lead() (*growth.Site, siteview.View) {
+// Lead is the first site or cause of the table, and its description; nil if the table is empty.
+func (g *Report) Lead() (*growth.Site, siteview.View) {
 	if c := g.cause(); c != nil {
 		return &c.Site, g.DescribeCause(c)
 	}
@@ -248,8 +253,8 @@ func (g *Report) likeWorst() (n int) {
 	return n
 }
 
-// Next is what to do about the worst site, or about growth outside the heap, or to get a verdict; it
-// may be empty.
+// Next is what to do about the worst site, or about growth outside the heap, or to get a verdict;
+// it may be empty.
 func (g *Report) Next() string {
 	if g.Result.Verdict == verdict.SeriesUndecided && !g.Result.Why.DataMissing() {
 		return g.settlement()
@@ -317,7 +322,7 @@ func (g *Report) Summary() string {
 		parts = append(parts, fmt.Sprintf("%s per %s", units.SignedBytes(r.Total.Slope*factor), unit))
 	}
 	if r.RSS != nil {
-		parts = append(parts, "RSS "+text.FromTo(r.FirstRSS, r.LastRSS, n)+heapShare(r))
+		parts = append(parts, "RSS "+text.FromTo(r.FirstRSS, r.LastRSS, n)+HeapShare(r))
 	}
 	if r.Explained > 0 {
 		parts = append(parts, fmt.Sprintf("leaks account for %.0f %% of the growth", 100*r.Explained))
@@ -325,8 +330,8 @@ func (g *Report) Summary() string {
 	return strings.Join(parts, " · ")
 }
 
-// heapShare is the share of the resident set that is heap, at the end.
-func heapShare(r *growth.Result) string {
+// HeapShare is the share of the resident set that is heap, at the end.
+func HeapShare(r *growth.Result) string {
 	if r.LastRSS <= 0 || r.LastHeap > r.LastRSS {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -34,7 +35,7 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 // TestTheFirstLineNamesTheSuspect: a reader needs its name more than the number
 // of suspects.
 func TestTheFirstLineNamesTheSuspect(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Result.Verdict, g.Result.Why = verdict.SeriesUndecided, verdict.SitesSuspect
 	g.Result.Chance = 0.41
 	for i := range g.Result.Sites {
@@ -47,7 +48,7 @@ func TestTheFirstLineNamesTheSuspect(t *testing.T) {
 
 // TestALoadThatEndedIsJudgedByItself: a longer recording of a process without work shows nothing.
 func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Result.Verdict, g.Result.Why = verdict.SeriesUndecided, verdict.SitesSuspect
 	for i := range g.Series.Heads {
 		worked := int64(min(i, 10)) * int64(time.Second)
@@ -74,7 +75,7 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas
 // grow.
 func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
 	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = verdict.SeriesUndecided, verdict.OnlyProcessGrows, true
 	g.Result.Chance = 0.001
@@ -86,7 +87,7 @@ func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 
 // TestNoAdviceToDoWhatWasDone: a recording of CPython with PYTHONMALLOC=malloc has no arenas.
 func TestNoAdviceToDoWhatWasDone(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
 	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = verdict.SeriesUndecided, verdict.OnlyProcessGrows, true
 	require.Contains(t, g.Next(), "PYTHONMALLOC=malloc")
@@ -99,7 +100,7 @@ func TestOneChanceOfASite(t *testing.T) {
 	for confidence, want := range map[float64][2]string{
 		0.999: {"leak >99%", "over 99 % of simulated sites"}, 0.914: {"leak 91%", "91 % of simulated sites"},
 	} {
-		g := liveOf(t).Report
+		g := growthtest.Leaky(t)
 		g.Result.Sites[0].Confidence, g.Result.Chance = confidence, confidence
 		var b bytes.Buffer
 		require.NoError(t, g.Text(&b))
@@ -139,7 +140,7 @@ func TestOneResizeIsNoGrowingContainer(t *testing.T) {
 // TestANarrowTerminalHasRoomForNames: it shows a shorter trend, and every line below the summary
 // fits.
 func TestANarrowTerminalHasRoomForNames(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	for width, want := range map[int]bool{0: true, 200: true, 110: true, 80: false, 1: false} {
 		g.Width = width
 		var b bytes.Buffer
@@ -155,7 +156,7 @@ func TestANarrowTerminalHasRoomForNames(t *testing.T) {
 
 // TestAnExplanationOfASiteWithoutNoise: the text does not compare the growth with a noise of 0 B.
 func TestAnExplanationOfASiteWithoutNoise(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	g.Explain = "1"
 	for sigma, want := range map[float64]string{
 		0:          "it does not vary around the trend\n",

@@ -27,20 +27,21 @@ const (
 	indent = text.Indent
 )
 
-// tableRow is a site in the table: the line of its numbers, with its name on the same line or on
+// TableRow is a site in the table: the line of its numbers, with its name on the same line or on
 // the next one, and remarks on it.
-type tableRow struct {
-	lines, remarks []string
-	of             verdict.Site
-	label          string // of, as lines have it
+type TableRow struct {
+	Lines, Remarks []string
+
+	of    verdict.Site
+	label string // of, as Lines have it
 }
 
 // table writes a row for each site, with its call path and advice below.
 func (g *Report) table(p *text.Printer) {
-	p.Linef("%s", g.Style.Head(g.tableHead()))
-	for _, r := range g.tableRows() {
-		r.lines[0] = g.Style.Paint(r.lines[0], r.label, labelRendition(r.of))
-		for _, line := range append(r.lines, r.remarks...) {
+	p.Linef("%s", g.Style.Head(g.TableHead()))
+	for _, r := range g.TableRows() {
+		r.Lines[0] = g.Style.Paint(r.Lines[0], r.label, labelRendition(r.of))
+		for _, line := range append(r.Lines, r.Remarks...) {
 			p.Linef("%s", line)
 		}
 	}
@@ -50,7 +51,8 @@ func (g *Report) table(p *text.Printer) {
 	}
 }
 
-func (g *Report) tableHead() string {
+// TableHead is the line of the titles of the table.
+func (g *Report) TableHead() string {
 	unit, _ := g.RateUnit()
 	columns := g.columns("PER " + rateHeading(unit))
 	head := columns.Head() + text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()) + "  SITE"
@@ -82,7 +84,7 @@ func rateHeading(unit string) string {
 func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 
 // causeRows are the rows above those of the sites.
-func (g *Report) causeRows() (rows []tableRow) {
+func (g *Report) causeRows() (rows []TableRow) {
 	for i := range g.Result.Causes {
 		c := &g.Result.Causes[i]
 		row := g.row("–", &c.Site, g.DescribeCause(c))
@@ -90,15 +92,15 @@ func (g *Report) causeRows() (rows []tableRow) {
 		if !c.Small {
 			share += ", through functions that it calls"
 		}
-		row.lines = append(row.lines, wrapped(share, g.width())...)
+		row.Lines = append(row.Lines, wrapped(share, g.width())...)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// tableRows are the rows of the causes and of the first Top sites. A remark that is the same for
+// TableRows are the rows of the causes and of the first Top sites. A remark that is the same for
 // several sites is made once.
-func (g *Report) tableRows() []tableRow {
+func (g *Report) TableRows() []TableRow {
 	rows, made := g.causeRows(), map[string]bool{}
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
@@ -106,10 +108,10 @@ func (g *Report) tableRows() []tableRow {
 		for _, r := range g.remarks(&s, v) {
 			if !made[r] {
 				made[r] = true
-				row.remarks = append(row.remarks, wrapped(r, g.width())...)
+				row.Remarks = append(row.Remarks, wrapped(r, g.width())...)
 			}
 		}
-		row.remarks = append(row.remarks, g.stacks(&s, g.Stacks)...)
+		row.Remarks = append(row.Remarks, g.stacks(&s, g.Stacks)...)
 		rows = append(rows, row)
 	}
 	return rows
@@ -121,13 +123,13 @@ func CauseShare(c *growth.Cause) string {
 }
 
 // row is a site with its numbers and its name, without remarks.
-func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
+func (g *Report) row(rank string, s *growth.Site, v siteview.View) TableRow {
 	unit, factor := g.RateUnit()
 	label := LabelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
 	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
-	return tableRow{lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
+	return TableRow{Lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
 }
 
 // labelRendition is that of the verdict on a site; empty for those that do not leak.
@@ -160,9 +162,17 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 		}
 	}
 	if v.Unnamed != "" {
-		lines = append(lines, v.Unnamed)
+		lines = append(lines, g.unnamed(v))
 	}
 	return lines
+}
+
+// unnamed is why the function of a site has no name, and how to get it unless the end of the report says so.
+func (g *Report) unnamed(v siteview.View) string {
+	if g.Unnamed.Negligible() {
+		return v.Unnamed + "; " + v.Blame.Remedy
+	}
+	return v.Unnamed
 }
 
 // wrapped is an indented text in lines of a width in columns; 0 has no limit.
@@ -171,25 +181,8 @@ func wrapped(s string, width int) (lines []string) {
 	if width <= 0 || text.Width(s) <= room {
 		return []string{indent + s}
 	}
-	for _, line := range folded(s, room, "  ") {
+	for _, line := range text.Folded(s, room, "  ") {
 		lines = append(lines, indent+line)
-	}
-	return lines
-}
-
-// folded breaks a text into lines of a width in columns. All lines but the first begin with hanging.
-func folded(s string, width int, hanging string) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(s) {
-		next := text.Join(" ", line, word)
-		if line != "" && text.Width(next) > width {
-			lines = append(lines, line)
-			next = hanging + word
-		}
-		line = next
-	}
-	if line != "" {
-		lines = append(lines, line)
 	}
 	return lines
 }
@@ -252,7 +245,7 @@ func parts(s *growth.Site) string {
 // LabelText is the verdict on a site, with the confidence where that matters.
 func LabelText(l verdict.Site, confidence float64) string {
 	if l.IsSuspicious() {
-		return l.String() + " " + shortPercent(confidence)
+		return l.String() + " " + text.ShortPercent(confidence)
 	}
 	return l.String()
 }
@@ -268,6 +261,6 @@ func pooled(s *growth.Site, leaksIn int) string {
 		leaks = fmt.Sprintf(", and leaks in %d of them", leaksIn)
 	}
 	return fmt.Sprintf("grew in %s, by %s in all%s; chance of a leak: %s by this process alone, %s by all of them",
-		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), leaks, Percent(s.Pool.Own),
-		Percent(s.Pool.Confidence))
+		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), leaks, text.Percent(s.Pool.Own),
+		text.Percent(s.Pool.Confidence))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -38,7 +39,7 @@ func eastAsian(g *growthreport.Report) {
 func TestTablesFitTheTerminal(t *testing.T) {
 	for _, width := range []int{60, 80, 120, 200} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			g := liveOf(t).Report
+			g := growthtest.Leaky(t)
 			eastAsian(g)
 			g.Style = text.Style{Width: width}
 			var b bytes.Buffer
@@ -63,7 +64,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 func TestProcessesFitTheTerminal(t *testing.T) {
 	for width := 60; width <= 220; width += 20 {
 		for _, commands := range [][2]string{{"shop", "shop"}, {"postgres: checkpointer", "postgres: walwriter"}} {
-			g := liveOf(t).Report
+			g := growthtest.Leaky(t)
 			first, second := g.Judged(), g.Judged()
 			first.Command, second.Command = commands[:1], commands[1:]
 			second.PID, second.Verdict, second.Site = 8, verdict.SeriesNoLeak, ""
@@ -92,7 +93,7 @@ var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b]8;;[^\x1b]*\x1b\\\\")
 // goes to the file with its line.
 func TestStylesChangeNoText(t *testing.T) {
 	for _, width := range []int{0, 60, 120} {
-		g := liveOf(t).Report
+		g := growthtest.Leaky(t)
 		eastAsian(g)
 		g.Style = text.Style{Width: width}
 		var plain, styled bytes.Buffer
@@ -110,7 +111,7 @@ func TestStylesChangeNoText(t *testing.T) {
 
 // TestCSV: RFC 4180, the columns in order, and no formulas from hostile names.
 func TestCSV(t *testing.T) {
-	g := liveOf(t).Report
+	g := growthtest.Leaky(t)
 	for i := range g.Symbols.Locations {
 		frames := g.Symbols.Locations[i].Frames
 		for k := range frames {

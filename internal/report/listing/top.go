@@ -33,8 +33,8 @@ type Top struct {
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
 	Unnamed  *siteview.Unnamed // of the same rows
-	// Processes are those of the recording, largest first, if there are several. The snapshot is of the
-	// first.
+	// Processes are those of the recording, largest first, if there are several. The snapshot is of
+	// the first.
 	Processes []TopProcess
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int

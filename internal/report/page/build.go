@@ -312,7 +312,7 @@ func (b *builder) site(i int) Site {
 		Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,
 		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module),
 		File: text.Clean(v.Blame.File), Line: v.Blame.Line,
-		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s), Unnamed: v.Unnamed, Resizing: s.Resizing,
+		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s), Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,
 		Meaning: growthreport.Meaning(s), key: v.Keys.Site, label: s.Label,
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
 		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor),

@@ -49,7 +49,8 @@ func (d *Document) HTML(w io.Writer) error {
 	return document.Execute(w, v)
 }
 
-// documentView is the data of the document's template. The methods of the worst process are its own.
+// documentView is the data of the document's template. The methods of the worst process are its
+// own.
 type documentView struct {
 	view
 	All    []view
@@ -155,8 +156,8 @@ type processRow struct {
 	Opens int
 }
 
-// ProcessRows are the rows of the table of processes; none if there is only one. Commands that are all
-// the same are left out.
+// ProcessRows are the rows of the table of processes; none if there is only one. Commands that are
+// all the same are left out.
 func (v documentView) ProcessRows() (out []processRow) {
 	for _, r := range v.rows {
 		at := slices.IndexFunc(v.All, func(m view) bool { return m.id == r.ID })
@@ -189,7 +190,7 @@ func (v view) Facts() []fact {
 	if len(v.Sites) > 0 && strings.HasPrefix(v.Sites[0].Label, "leak") {
 		worst := v.Sites[0]
 		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer),
-			"chance of a leak: " + growth.Percent(worst.Confidence)},
+			"chance of a leak: " + text.Percent(worst.Confidence)},
 			fact{"Leaks", fmt.Sprintf("%.0f %% of the growth", 100*v.Explained), ""})
 	}
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})

@@ -8,8 +8,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
-// addSource adds the lines of source that a site is about: of the function that it is attributed to, or
-// of the user's own code that called it.
+// addSource adds the lines of source that a site is about: of the function that it is attributed
+// to, or of the user's own code that called it.
 func (b *builder) addSource(out *Site, s *growth.Site) {
 	if b.o.Sources == nil {
 		return

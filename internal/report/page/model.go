@@ -185,8 +185,8 @@ type Path struct {
 type Tree struct {
 	Parents   []int `json:"parents"`
 	Functions []int `json:"functions"`
-	// Frames are, by node, a frame that has its file and line, -1 for none. Several are the nodes that
-	// have other lines, too. Blamed are the nodes that memory is attributed to.
+	// Frames are, by node, a frame that has its file and line, -1 for none. Several are the nodes
+	// that have other lines, too. Blamed are the nodes that memory is attributed to.
 	Frames  []int `json:"frames"`
 	Several []int `json:"several"`
 	Blamed  []int `json:"blamed"`
@@ -282,7 +282,8 @@ func (t *tables) function(i int) int {
 	})
 }
 
-// place adds the places of a node, and returns the frame with the most memory; -1 if it has no file.
+// place adds the places of a node, and returns the frame with the most memory; -1 if it has no
+// file.
 func (t *tables) place(node int, p *places) int {
 	if p.blamed {
 		t.m.Tree.Blamed = append(t.m.Tree.Blamed, node)

@@ -2,7 +2,8 @@ package page
 
 import growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 
-// MaxProcesses is the largest number of processes that can be opened on a page. They share its room.
+// MaxProcesses is the largest number of processes that can be opened on a page. They share its
+// room.
 const MaxProcesses = 24
 
 // Pages makes the models of several processes, one after another.

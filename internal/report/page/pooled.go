@@ -48,8 +48,8 @@ type siteKey struct {
 	title, where string
 }
 
-// pool returns the sites of several processes, the most alarming first; nil if there is only one process.
-// Sites that are stable in all processes are left out.
+// pool returns the sites of several processes, the most alarming first; nil if there is only one
+// process. Sites that are stable in all processes are left out.
 func pool(models []*Model) (out []Pooled) {
 	if len(models) < 2 {
 		return nil
@@ -83,7 +83,8 @@ func pool(models []*Model) (out []Pooled) {
 	return out[:min(len(out), maxPooled)]
 }
 
-// add adds the site in a process. sameUnit reports whether the unit of its rate is that of the page.
+// add adds the site in a process. sameUnit reports whether the unit of its rate is that of the
+// page.
 func (p *Pooled) add(part Part, sameUnit bool) {
 	if n := len(p.Parts); n == 0 || p.Parts[n-1].process != part.process {
 		p.Processes++

@@ -80,8 +80,8 @@ type tree struct {
 	index     map[[2]int]int
 }
 
-// places are the frames of a node without duplicates, and the memory in use at the last judged snapshot
-// through each. Memory may be attributed to the node.
+// places are the frames of a node without duplicates, and the memory in use at the last judged
+// snapshot through each. Memory may be attributed to the node.
 type places struct {
 	frames []place
 	blamed bool
@@ -96,8 +96,8 @@ func newTree(heap int) *tree {
 	return &tree{parents: []int{-1}, functions: []int{heap}, places: make([]places, 1), index: map[[2]int]int{}}
 }
 
-// add adds a path of frames, leaf first, that ends in a node, the index of the one that is blamed, and
-// memory.
+// add adds a path of frames, leaf first, that ends in a node, the index of the one that is blamed,
+// and memory.
 func (t *tree) add(node int, path []int, blame int, bytes int64) {
 	for i, f := range path {
 		t.places[node].add(f, i == blame, bytes)

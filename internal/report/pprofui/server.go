@@ -53,7 +53,8 @@ type view struct {
 
 // Options control what a Server shows. The zero value works.
 type Options struct {
-	// SourceRoot is the directory whose files the source view may show. If it is "", none are shown.
+	// SourceRoot is the directory whose files the source view may show. If it is "", none are
+	// shown.
 	SourceRoot string
 	// Flags names the option that sets SourceRoot.
 	Flags option.Flags
@@ -74,7 +75,8 @@ func (s *Server) LaunchPath() string { return "/" + s.launch }
 // policy allows pprof's pages to run their own scripts and to connect to this server only.
 const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'self'; base-uri 'none'"
 
-// ServeHTTP serves the menu at the Path, snapshot N (from 1) in it at s/N/, and N minus M at s/N-M/.
+// ServeHTTP serves the menu at the Path, snapshot N (from 1) in it at s/N/, and N minus M at
+// s/N-M/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")

@@ -12,8 +12,8 @@ import (
 // unusable makes a path that no system can open.
 const unusable = "\x00"
 
-// confine returns a profile whose functions name only files below a directory. pprof reads what they
-// name. p may be nil.
+// confine returns a profile whose functions name only files below a directory. pprof reads what
+// they name. p may be nil.
 func confine(p *profile.Profile, to *source.Dir) *profile.Profile {
 	if p == nil {
 		return nil

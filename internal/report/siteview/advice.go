@@ -17,8 +17,8 @@ import (
 
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
-	// subject is what pattern matches: "function", "container", "resized" or "module" for a frame of
-	// the stack, "beside" for a module of a process that grows while its heap does not. See
+	// subject is what pattern matches: "function", "container", "resized" or "module" for a frame
+	// of the stack, "beside" for a module of a process that grows while its heap does not. See
 	// advice.txt.
 	subject string
 	pattern *regexp.Regexp
@@ -148,8 +148,8 @@ func textOf(rank int, lines bool) string {
 const pythonMalloc = "PYTHONMALLOC"
 
 // AdviceBeside returns the advice on a process that grows while its heap does not; empty if there
-// is none. mallocOnly reports that CPython ran without its own allocator, so that its objects are in the
-// heap.
+// is none. mallocOnly reports that CPython ran without its own allocator, so that its objects are
+// in the heap.
 func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 	lines := slices.ContainsFunc(s.Locations, func(l symbolize.Location) bool { return l.Script() })
 	for rank, a := range advices() {

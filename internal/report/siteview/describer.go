@@ -124,8 +124,8 @@ func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) Vie
 	if !l.Named() {
 		v.Name = d.unnamed(stack, ref.Position)
 		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l, d.flags)
-		v.Blame.CalledBy = d.calledBy(stack, ref.Position)
-		v.Unnamed = fmt.Sprintf("unnamed: %s; %s", l.Reason.Explain(), v.Blame.Remedy)
+		v.Blame.CalledBy, _ = d.calledBy(stack, ref.Position)
+		v.Unnamed = "unnamed: " + l.Reason.Explain()
 	}
 	return v
 }
@@ -313,45 +313,61 @@ func (d *Describer) group(l *symbolize.Location, frame int) string {
 	return "(no file)"
 }
 
-// unnamed describes a place without a name by its module and offset and by the nearest caller that
-// has a name, or the nearest symbol.
+// unnamed describes a place without a name by its module and offset and by a hint.
 func (d *Describer) unnamed(stack []symbolize.LocationID, position int) string {
 	l := &d.symbols.Locations[stack[position]]
-	if by := d.calledBy(stack, position); by != "" {
-		return fmt.Sprintf("%s (called by %s)", d.symbols.Label(l), by)
+	hint := ""
+	if by, direct := d.calledBy(stack, position); direct {
+		hint = "called by " + by
+	} else if by != "" {
+		hint = "called through " + by
+	} else if near := Near(l); near != "" {
+		hint = "near " + near
+	} else if from := d.calledFrom(stack, position); from != "" {
+		hint = "called from " + from
 	}
-	if l.Near == "" {
-		if from := d.calledFrom(stack, position); from != "" {
-			return fmt.Sprintf("%s (called from %s)", d.symbols.Label(l), from)
-		}
-	}
-	return FrameName(d.symbols, l, -1)
+	return hinted(d.symbols.Label(l), hint)
 }
 
-// calledBy is the nearest caller with a name, if no other module is in between; else it is empty.
-func (d *Describer) calledBy(stack []symbolize.LocationID, position int) string {
+// calledBy is the nearest caller with a name, if no other module is in between; else it is empty. direct reports
+// whether there is no other caller in between, either. The start-up code of a program tells nothing.
+func (d *Describer) calledBy(stack []symbolize.LocationID, position int) (function string, direct bool) {
+	module := d.symbols.Locations[stack[position]].Module
+	for i, id := range stack[position+1:] {
+		if d.symbols.Locations[id].Module != module {
+			break
+		}
+		if function = d.telling(id); function != "" {
+			return function, i == 0
+		}
+	}
+	return "", false
+}
+
+// calledFrom is the function of another module that called into the module of a place, and its module; empty
+// if it has no name.
+func (d *Describer) calledFrom(stack []symbolize.LocationID, position int) string {
 	module := d.symbols.Locations[stack[position]].Module
 	for _, id := range stack[position+1:] {
 		up := &d.symbols.Locations[id]
-		if up.Module != module {
-			break
+		if up.Module == module {
+			continue
 		}
-		if up.Named() {
-			return up.Frames[0].Function
+		function := d.telling(id)
+		if m := d.symbols.Module(up); m != nil && function != "" {
+			return function + " in " + m.Title()
 		}
+		return function
 	}
 	return ""
 }
 
-// calledFrom is the nearest caller with a name, and its module; empty if no caller has a name.
-func (d *Describer) calledFrom(stack []symbolize.LocationID, position int) string {
-	for _, id := range stack[position+1:] {
-		if up := &d.symbols.Locations[id]; up.Named() {
-			if m := d.symbols.Module(up); m != nil {
-				return up.Frames[0].Function + " in " + m.Title()
-			}
-			return up.Frames[0].Function
-		}
+// telling is the function at a location; empty if it has no name, or if all programs of a language have it on their
+// stacks, as __libc_start_main and _PyEval_EvalFrameDefault.
+func (d *Describer) telling(id symbolize.LocationID) string {
+	l := &d.symbols.Locations[id]
+	if c := d.blamer.Classes(id)[0]; !l.Named() || isRuntime(c) || c == class.Interpreter {
+		return ""
 	}
-	return ""
+	return l.Frames[0].Function
 }

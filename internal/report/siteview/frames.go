@@ -63,14 +63,22 @@ func Near(l *symbolize.Location) string {
 }
 
 // FrameName is the function of a frame of l. A location without one is named by its module and
-// offset and the nearest symbol.
+// offset and the nearest symbol, if one is near.
 func FrameName(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
 	if frame >= 0 && frame < len(l.Frames) {
 		return l.Frames[frame].Function
 	}
-	label := s.Label(l)
-	if l.Near != "" {
-		return fmt.Sprintf("%s (near %s)", label, l.Near)
+	near := Near(l)
+	if near != "" {
+		near = "near " + near
 	}
-	return label
+	return hinted(s.Label(l), near)
+}
+
+// hinted is the label of a location without a name, with a hint that may be empty.
+func hinted(label, hint string) string {
+	if hint == "" {
+		return label
+	}
+	return label + " (" + hint + ")"
 }

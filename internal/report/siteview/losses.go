@@ -104,8 +104,8 @@ func lossText(loss evidence.Loss, indirect int64) string {
 }
 
 // LossPath is the stack of the largest record in a line of a width in characters, from the function
-// that the memory is attributed to. It is empty if nothing is known, or if shown, the call path of the
-// site, has the same callers.
+// that the memory is attributed to. It is empty if nothing is known, or if shown, the call path of
+// the site, has the same callers.
 func LossPath(records []*evidence.Record, width int, shown string) string {
 	if len(records) == 0 || len(records[0].Frames) == 0 {
 		return ""

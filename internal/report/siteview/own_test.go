@@ -12,7 +12,7 @@ import (
 )
 
 // withLibrary returns a describer of stacks of a program, /srv/app, that calls a library of the system,
-// libx.so.2. Functions of the program are those that begin with own.
+// libx.so.2. Functions of the program are those that begin with own. Those with unnamed in their names have none.
 func withLibrary(t *testing.T, stacks ...string) (*Describer, []symbolize.SiteID) {
 	t.Helper()
 	addresses := map[string]string{}
@@ -27,7 +27,7 @@ func withLibrary(t *testing.T, stacks ...string) (*Describer, []symbolize.SiteID
 					base = 0x401010
 				}
 				addresses[name] = fmt.Sprintf("%#x", base+16*len(addresses))
-				if !strings.HasPrefix(name, "unnamed") {
+				if !strings.Contains(name, "unnamed") {
 					symbols += fmt.Sprintf("%s %s\n", addresses[name], name)
 				}
 			}
@@ -69,4 +69,22 @@ func TestAdviceOnOtherLists(t *testing.T) {
 	require.Equal(t, noRanks, ranksOf("/srv/app", "list_append"))
 	require.NotEqual(t, noRanks, ranksOf("/usr/lib/libpython3.11.so.1.0", "list_append"))
 	require.NotEqual(t, noRanks, ranksOf("/usr/bin/python3.11", "list_append"))
+}
+
+// TestHintsOnUnnamedFunctions: a hint claims only what the stack shows. Start-up code and a caller beyond a function
+// of another module without a name are no hints.
+func TestHintsOnUnnamedFunctions(t *testing.T) {
+	for stack, want := range map[string]string{
+		"own_unnamed ← own_serve":                                  "app+0x1010 (called by own_serve)",
+		"own_unnamed ← own_unnamed2 ← own_serve":                   "app+0x1010 (called through own_serve)",
+		"own_unnamed ← own_unnamed2 ← dispatch ← own_serve":        "app+0x1010 (called from dispatch in libx.so.2)",
+		"own_unnamed ← unnamed ← dispatch":                         "app+0x1010",
+		"own_unnamed ← own_unnamed2 ← __libc_start_call_main":      "app+0x1010",
+		"own_unnamed ← _PyEval_EvalFrameDefault ← own_serve":       "app+0x1010",
+		"own_unnamed ← start_thread ← clone3":                      "app+0x1010",
+		"own_unnamed ← own_unnamed2 ← own_unnamed3 ← own_unnamed4": "app+0x1010",
+	} {
+		d, ids := withLibrary(t, stack)
+		require.Equal(t, want, d.View(ids).Title(), stack)
+	}
 }

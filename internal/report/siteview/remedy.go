@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
-	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // maxRemedy is the longest remedy, in characters: it quotes names of files, which come from the
@@ -51,21 +51,25 @@ func remedyIn(m *symbolize.Module, reason symbolize.Reason, f option.Flags) stri
 	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		if isOwn(m) {
-			return fmt.Sprintf("build %s with symbols (-g, and do not strip it) or pass %s", m.Title(), f.Of(option.DebugDir))
+		switch {
+		case isPackaged(m.Path):
+			return fmt.Sprintf(
+				"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass %s",
+				m.Title(), packageQuery(m.Path), f.Of(option.DebugDir),
+			)
+		case m.BuildID == "":
+			return fmt.Sprintf("pass the unstripped %s with %s", m.Title(), binary)
 		}
-		return fmt.Sprintf(
-			"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass %s",
-			m.Title(), packageQuery(m.Path), f.Of(option.DebugDir),
-		)
+		return fmt.Sprintf("pass the unstripped %s or its debug file with %s", m.Title(), f.Of(option.DebugDir))
 	}
 	return reason.Explain()
 }
 
-// isOwn reports whether a module is the user's own, which no package of the distribution has.
-func isOwn(m *symbolize.Module) bool {
-	return class.DefaultRules().Class(class.Frame{Module: m.Path}) == class.Application
-}
+// isPackaged reports whether packages of a distribution install files at a path. Files in other directories are the
+// user's own.
+func isPackaged(path string) bool { return packagedPath().MatchString(path) }
+
+var packagedPath = lazyregexp.New(`^/(usr/)?(bin|sbin|lib|lib32|lib64|libx32|libexec)/`)
 
 // remedyOutside is the remedy for an address outside all modules.
 func remedyOutside(r symbolize.Reason, f option.Flags) string {
@@ -97,18 +101,55 @@ func remedyForAll(s *symbolize.Symbols, r UnnamedRow, f option.Flags) string {
 	case symbolize.ReasonNoSegment:
 		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", files...)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		if isOwn(first) {
-			return fmt.Sprintf("build %s with symbols (-g, and do not strip it) or pass %s DIR", text.Message(first.Title()),
-				f.Of(option.DebugDir)) + onlyIf(hasID, " or "+f.Of(option.Debuginfod)+" URL")
-		}
-		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass %s DIR",
-			text.Message(packageQuery(first.Path)), f.Of(option.DebugDir)) +
-			onlyIf(hasID, " or "+f.Of(option.Debuginfod)+" URL")
+		return remedyForStripped(s, r.Modules, f)
 	}
 	if first.Err != nil {
 		return text.Message(first.Err.Error())
 	}
 	return ""
+}
+
+// remedyForStripped returns how to get the names of stripped files: of the largest one that is the user's own, and of
+// the largest one that a package of the distribution may have.
+func remedyForStripped(s *symbolize.Symbols, modules []symbolize.ModuleID, f option.Flags) string {
+	remedies := map[bool]string{}
+	for _, id := range modules {
+		m := &s.Modules[id]
+		packaged := isPackaged(m.Path)
+		switch {
+		case remedies[packaged] != "":
+		case packaged:
+			remedies[packaged] = installSymbols(m, f)
+		default:
+			remedies[packaged] = keepUnstripped(m, f)
+		}
+	}
+	return text.Join("; ", remedies[false], remedies[true])
+}
+
+// keepUnstripped is the remedy for a program or library of the user.
+func keepUnstripped(m *symbolize.Module, f option.Flags) string {
+	name := text.Message(m.Title())
+	if m.BuildID == "" {
+		return fmt.Sprintf("%s has no build ID: if it is the program, pass the unstripped file with %s FILE; "+
+			"else link it with -Wl,--build-id and record again", name, f.Of(option.Binary))
+	}
+	return fmt.Sprintf("pass the unstripped %s, or what objcopy --only-keep-debug makes of it, with %s FILE (build ID %s)",
+		name, f.Of(option.DebugDir), text.Message(m.BuildID))
+}
+
+// installSymbols is the remedy for a file of a distribution, or for the user's own one in its place.
+func installSymbols(m *symbolize.Module, f option.Flags) string {
+	how := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass ",
+		text.Message(packageQuery(m.Path)))
+	if strings.Contains(m.Path, "bin/") {
+		how += "the unstripped file, if it is your own, with "
+	}
+	how += f.Of(option.DebugDir) + " DIR"
+	if m.BuildID == "" {
+		return how
+	}
+	return how + fmt.Sprintf(" or %s URL (build ID %s)", f.Of(option.Debuginfod), text.Message(m.BuildID))
 }
 
 // onlyIf returns s if the condition holds, else the empty string.

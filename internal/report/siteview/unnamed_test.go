@@ -40,6 +40,7 @@ func TestUnnamedRemedies(t *testing.T) {
 	modules := []symbolize.Module{
 		{Path: "/lib/a.so", BuildID: "ab12"}, {Path: "/lib/b.so"},
 		{Path: "/lib/c.so", Err: errors.New("/lib/c.so: section .symtab: damaged")},
+		{Path: "/opt/app/bin/app", BuildID: "cd34"}, {Path: "/home/me/app"}, {Path: "/usr/bin/app"},
 	}
 	for want, row := range map[string]UnnamedRow{
 		"not found in a.so: copy .* --sysroot DIR .* --debuginfod URL\n":                                                            {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{0}},
@@ -49,6 +50,10 @@ func TestUnnamedRemedies(t *testing.T) {
 		"no segment of the file contains the address in b.so: .*--binary FILE\n":                                                    {Reason: symbolize.ReasonNoSegment, Modules: []symbolize.ModuleID{1}},
 		"covers the address in a.so, b.so and 1 more file: .*dpkg -S '\\*/lib/a.so'.*debuginfod":                                    {Reason: symbolize.ReasonNoFunction, Modules: []symbolize.ModuleID{0, 1, 2}},
 		"has no symbols in b.so: .*--debug-dir DIR\n":                                                                               {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{1}},
+		"in app: pass the unstripped app, or .* with --debug-dir FILE [(]build ID cd34[)]\n":                                        {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{3}},
+		"in app: app has no build ID: .* --binary FILE; else link it with -Wl,--build-id":                                           {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{4}},
+		"in app: .*dpkg -S '\\*/bin/app'`\\) or pass the unstripped file, if it is your own, with --debug-dir DIR\n":                {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{5}},
+		"in a.so and app: pass the unstripped app, .*; install debug symbols .Debian: ":                                             {Reason: symbolize.ReasonNoFunction, Modules: []symbolize.ModuleID{0, 3}},
 		"is damaged in c.so: /lib/c.so: section .symtab: damaged\n":                                                                 {Reason: symbolize.ReasonMalformed, Modules: []symbolize.ModuleID{2}},
 		"generated code without a perf map: .*--perf-map\n":                                                                         {Reason: symbolize.ReasonAnonymous},
 		"no mapping contains the address: a library was loaded and unloaded between two snapshots":                                  {Reason: symbolize.ReasonNoMapping},
@@ -67,7 +72,7 @@ func TestRemediesWithoutFlags(t *testing.T) {
 	modules := []symbolize.Module{{Path: "/lib/a.so", BuildID: "ab12"}}
 	for reason, want := range map[symbolize.Reason]string{
 		symbolize.ReasonMissing:   "pass a system root DIR (a program file FILE for the program), or a debuginfod server URL\n",
-		symbolize.ReasonNoSymbols: "or pass a debug directory DIR or a debuginfod server URL\n",
+		symbolize.ReasonNoSymbols: "or pass a debug directory DIR or a debuginfod server URL (build ID ab12)\n",
 		symbolize.ReasonStale:     "or a debug directory DIR or a debuginfod server URL, which find them by build ID\n",
 	} {
 		row := UnnamedRow{Reason: reason, Bytes: 1 << 20, Modules: []symbolize.ModuleID{0}}

@@ -32,7 +32,7 @@ type View struct {
 	// Own is the innermost caller of the user's own code, if the function is of a library; else nil. Entry
 	// is the function of the library that it called, unless that is the site's function or has no name.
 	Own, Entry *Caller
-	// Unnamed is why the function has no name and how to get it; empty if it has a name.
+	// Unnamed is why the function has no name; empty if it has a name. Blame.Remedy is how to get it.
 	Unnamed string
 
 	// Both are expensive, and most tables do not need them.

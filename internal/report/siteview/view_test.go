@@ -136,7 +136,7 @@ func TestUnnamedSites(t *testing.T) {
 	require.Equal(t, "server+0x1011", v.Heading())
 	require.Equal(t, "server+0x1011", v.Blame.Function)
 	require.Contains(t, v.Blame.Remedy, "/opt/server was not found")
-	require.True(t, strings.HasPrefix(v.Unnamed, "unnamed: ") && strings.HasSuffix(v.Unnamed, v.Blame.Remedy), v.Unnamed)
+	require.True(t, strings.HasPrefix(v.Unnamed, "unnamed: "), v.Unnamed)
 	frames := d.Frames(ids)
 	require.Len(t, frames, 2)
 	require.Equal(t, Frame{Address: "0x401011", Module: "/opt/server", Offset: "0x1011", Reason: frames[0].Reason}, frames[0])

@@ -43,8 +43,9 @@ func (d *Dir) Close() error { return d.root.Close() }
 func (d *Dir) Path() string { return d.path }
 
 // Find returns the path of a source file, relative to the directory: of the file itself or, because
-// the directory may have been elsewhere when the program was compiled, of the longest end of its path
-// that exists there. It follows no symbolic link out of the directory. ok is false if there is none.
+// the directory may have been elsewhere when the program was compiled, of the longest end of its
+// path that exists there. It follows no symbolic link out of the directory. ok is false if there is
+// none.
 func (d *Dir) Find(name string) (relative string, ok bool) {
 	rest := strings.TrimLeft(name, "/")
 	if inside, ok := strings.CutPrefix(name, strings.TrimSuffix(d.path, "/")+"/"); ok {

@@ -38,9 +38,10 @@ type Excerpt struct {
 	Modified time.Time
 }
 
-// Around returns the lines around one that debug information or a frames file names. ok is false unless
-// the file is a source file below the directory that may be shown: of a known extension, regular, not
-// larger than 4 MiB, valid UTF-8, of root or of this user, and neither hidden nor behind a symbolic link.
+// Around returns the lines around one that debug information or a frames file names. ok is false
+// unless the file is a source file below the directory that may be shown: of a known extension,
+// regular, not larger than 4 MiB, valid UTF-8, of root or of this user, and neither hidden nor
+// behind a symbolic link.
 func (d *Dir) Around(name string, line int) (e Excerpt, ok bool) {
 	if line < 1 || !slices.Contains(extensions, filepath.Ext(name)) {
 		return e, false

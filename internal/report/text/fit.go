@@ -27,7 +27,8 @@ func Wrap(text string, width int) string {
 	return b.String()
 }
 
-// Fitted is a text in lines of a width in columns, 0 for no limit, and in ASCII unless UTF-8 is taken.
+// Fitted is a text in lines of a width in columns, 0 for no limit, and in ASCII unless UTF-8 is
+// taken.
 func Fitted(text string, width int, utf8 bool) string {
 	if !utf8 {
 		text = ASCII(text)
@@ -68,6 +69,24 @@ func wrapLine(b *strings.Builder, line string, width int) {
 		b.WriteString(blanks + word)
 		used, blanks = used+len(blanks)+n, ""
 	}
+}
+
+// Folded breaks a text into lines of a width in columns. All lines but the first begin with
+// hanging.
+func Folded(s string, width int, hanging string) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(s) {
+		next := Join(" ", line, word)
+		if line != "" && Width(next) > width {
+			lines = append(lines, line)
+			next = hanging + word
+		}
+		line = next
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // replacements are what ASCII has instead of the characters that texts use.

@@ -8,8 +8,8 @@ type Style struct {
 	Width int
 	// Color marks verdicts and the heads of tables.
 	Color bool
-	// URL returns the address of a line of a source file, or "" if the file is not at hand. It may be
-	// nil: then there are no links.
+	// URL returns the address of a line of a source file, or "" if the file is not at hand. It may
+	// be nil: then there are no links.
 	URL func(file string, line int) string
 }
 

@@ -5,13 +5,13 @@ import "strings"
 // Column is a column of a table, before the one that names the rows.
 type Column struct {
 	Head string
-	// Width is in columns of the terminal, and Narrow the width on terminals that do not fit the table;
-	// 0 is the same.
+	// Width is in columns of the terminal, and Narrow the width on terminals that do not fit the
+	// table; 0 is the same.
 	Width, Narrow int
 	// Left aligns the cells to the left.
 	Left bool
-	// Rank decides which column goes first if the terminal is narrower still: the one with the highest;
-	// a column with 0 stays.
+	// Rank decides which column goes first if the terminal is narrower still: the one with the
+	// highest; a column with 0 stays.
 	Rank int
 }
 
@@ -61,8 +61,8 @@ func (t *Table) width() (n int) {
 	return max(n-1, 0)
 }
 
-// WithTitle is the head of a table with the title of the names of its rows, if it fits a width. Else the
-// names are on lines of their own.
+// WithTitle is the head of a table with the title of the names of its rows, if it fits a width.
+// Else the names are on lines of their own.
 func WithTitle(head, title string, width int) string {
 	if width > 0 && Width(head+title) > width {
 		return strings.TrimRight(head, " ")

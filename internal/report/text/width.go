@@ -25,8 +25,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Clip returns s cleaned and shortened to a width in columns. It leaves out the middle, where template
-// arguments are. The result is one column narrower if a wide character does not fit.
+// Clip returns s cleaned and shortened to a width in columns. It leaves out the middle, where
+// template arguments are. The result is one column narrower if a wide character does not fit.
 func Clip(s string, width int) string {
 	s = Clean(s)
 	if Width(s) <= width {
@@ -36,9 +36,10 @@ func Clip(s string, width int) string {
 	return firstColumns(s, head) + "…" + lastColumns(s, width-1-head)
 }
 
-// ClipName returns the name of a function cleaned and shortened to a width in columns. It leaves out
-// arguments of templates, the innermost ones first, as long as that is necessary, and then the middle:
-// Registry<std::map<int, long>>::add becomes Registry<std::map<…>>::add or Registry<…>::add.
+// ClipName returns the name of a function cleaned and shortened to a width in columns. It leaves
+// out arguments of templates, the innermost ones first, as long as that is necessary, and then the
+// middle: Registry<std::map<int, long>>::add becomes Registry<std::map<…>>::add or
+// Registry<…>::add.
 func ClipName(name string, width int) string {
 	name = Clean(name)
 	short, deepest := name, strings.Count(name, "<")
@@ -51,8 +52,9 @@ func ClipName(name string, width int) string {
 // maxNesting bounds the time for hostile names.
 const maxNesting = 16
 
-// withoutArguments is a name without what is in more than a number of angle brackets. The brackets at the
-// start of <T as Trait>::f do not count. A name whose brackets do not match is returned as it is.
+// withoutArguments is a name without what is in more than a number of angle brackets. The brackets
+// at the start of <T as Trait>::f do not count. A name whose brackets do not match is returned as
+// it is.
 func withoutArguments(name string, level int) string {
 	if strings.HasPrefix(name, "<") {
 		level++
@@ -131,8 +133,8 @@ func Pad(s string, width int) string { return s + strings.Repeat(" ", max(width-
 // leastTitle is the least width of a title beside its place, in columns.
 const leastTitle = 20
 
-// Fit is a title and a place in a width in columns, with the middle left out if that is necessary. A
-// width of 0 has no limit.
+// Fit is a title and a place in a width in columns, with the middle left out if that is necessary.
+// A width of 0 has no limit.
 func Fit(title, place string, width int) string {
 	line := Join("  ", title, place)
 	room := width - Width(place) - 2
@@ -152,8 +154,8 @@ const (
 	Indent = "     "
 )
 
-// PathWidth is the width of a call path on a terminal, in columns; 0 without one. Narrow terminals get it
-// in several lines.
+// PathWidth is the width of a call path on a terminal, in columns; 0 without one. Narrow terminals
+// get it in several lines.
 func PathWidth(terminal int) int {
 	if terminal <= 0 {
 		return 0
@@ -161,8 +163,8 @@ func PathWidth(terminal int) int {
 	return max(terminal, roomyName) - len(Indent)
 }
 
-// Row is a row of a table in a width in columns: its numbers, and the title and place behind them or
-// on a line of their own. A width of 0 has no limit.
+// Row is a row of a table in a width in columns: its numbers, and the title and place behind them
+// or on a line of their own. A width of 0 has no limit.
 func Row(numbers, title, place string, width int) []string {
 	if width <= 0 {
 		return []string{numbers + Fit(title, place, 0)}

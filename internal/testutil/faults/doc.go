@@ -4,6 +4,7 @@
 //
 // The kernel reports the calls to this process (seccomp's user notification). The program is the
 // real one, unchanged: faults reach every package and library, also memory that is mapped from
-// files, which an interface for files within the program would not do. strace's injection counts calls
-// per thread, but goroutines move between threads; it also cannot change a file at a chosen call.
+// files, which an interface for files within the program would not do. strace's injection counts
+// calls per thread, but goroutines move between threads; it also cannot change a file at a chosen
+// call.
 package faults

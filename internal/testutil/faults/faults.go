@@ -39,9 +39,9 @@ type Run struct {
 // Command is the name of the command of the test binary that calls [Exec].
 const Command = "under-faults"
 
-// Do runs the program, and kills it when the context ends. The launcher is the path of [Command]. Do
-// returns the error of [exec.Cmd.Run], or an error that wraps [errors.ErrUnsupported] if the kernel
-// does not report calls.
+// Do runs the program, and kills it when the context ends. The launcher is the path of [Command].
+// Do returns the error of [exec.Cmd.Run], or an error that wraps [errors.ErrUnsupported] if the
+// kernel does not report calls.
 func (r Run) Do(ctx context.Context, launcher string) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -154,8 +154,8 @@ func (s *supervisor) decide(n *notification) response {
 	return pass
 }
 
-// call returns what a report is about. It reports whether it is a call of the program itself, not of
-// its children, about a file below one of the directories.
+// call returns what a report is about. It reports whether it is a call of the program itself, not
+// of its children, about a file below one of the directories.
 func (s *supervisor) call(n *notification) (Call, bool) {
 	k, ok := kinds[int(n.nr)]
 	if !ok {

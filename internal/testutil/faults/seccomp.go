@@ -76,7 +76,8 @@ func install() (int, error) {
 	}
 	filter := program()
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	// Without WAIT_KILLABLE_RECV, signals of Go's scheduler interrupt calls that wait for an answer.
+	// Without WAIT_KILLABLE_RECV, signals of Go's scheduler interrupt calls that wait for an
+	// answer.
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(filter)
@@ -92,8 +93,8 @@ const (
 	offsetFlags  = 16 + 3*8 // the fourth argument, which has the flags of mmap
 )
 
-// program returns the filter: it reports the calls in kinds and permits all others. Memory without a
-// file is the most frequent reason for mmap and is permitted.
+// program returns the filter: it reports the calls in kinds and permits all others. Memory without
+// a file is the most frequent reason for mmap and is permitted.
 func program() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}

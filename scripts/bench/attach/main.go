@@ -5,8 +5,8 @@
 //
 // Usage: attach PID DIR HOLD [COUNTERS]
 //
-// HOLD is the time for which it records. COUNTERS is a file of 64-bit numbers that the threads of the
-// process count up. What they count while one thread is stopped is printed.
+// HOLD is the time for which it records. COUNTERS is a file of 64-bit numbers that the threads of
+// the process count up. What they count while one thread is stopped is printed.
 package main
 
 import (
@@ -109,8 +109,8 @@ func open(path string) (c counters, err error) {
 	return c, nil
 }
 
-// step is called before each step of attaching: the first that is made in a thread that stays stopped
-// until the helper exists is to read its vectors, the last to detach from it.
+// step is called before each step of attaching: the first that is made in a thread that stays
+// stopped until the helper exists is to read its vectors, the last to detach from it.
 func (c *counters) step(name string) {
 	switch name {
 	case "read vectors":

@@ -1,7 +1,7 @@
 // Profiles runs heaplapse on the heap profiles below some directories, and compares what it reads
 // with other readers.
 //
-//	go run ./scripts/conformance/profiles HEAPLAPSE DIR…
+//	go run -C scripts ./conformance/profiles HEAPLAPSE DIR…
 //
 // Files are recognized by content; equal files are read once. It prints a line for each file. The
 // exit status is 1 if a file differs.
@@ -141,8 +141,8 @@ func unpacked(data []byte) []byte {
 	return out
 }
 
-// parse reads a profile with google/pprof. Texts that it takes for profiles of the CPU are left out:
-// almost any text is one.
+// parse reads a profile with google/pprof. Texts that it takes for profiles of the CPU are left
+// out: almost any text is one.
 func parse(content []byte) (p *profile.Profile, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -265,7 +265,8 @@ func rowsOf(p *profile.Profile, c columns) map[string][4]int64 {
 	return rows
 }
 
-// stackOf returns the functions of a sample as text, innermost first; addresses where there are none.
+// stackOf returns the functions of a sample as text, innermost first; addresses where there are
+// none.
 func stackOf(s *profile.Sample) string {
 	var b strings.Builder
 	for _, l := range s.Location {

@@ -1,9 +1,11 @@
-// Command hosts writes the snapshots of a simulated fleet: one directory per host, all of one program.
+// Command hosts writes the snapshots of a simulated fleet: one directory per host, all of one
+// program.
 //
-//	go run ./scripts/fleet/hosts -hosts 200 -labelled 60 -o DIR
+//	go run -C scripts ./fleet/hosts -hosts 200 -labelled 60 -o DIR
 //
-// DIR/list has a line per host: directory, service, host and label, separated by tabs. DIR/truth.json has, for
-// each function, the number of hosts on which it leaks, and on how many of the hosts with the label.
+// DIR/list has a line per host: directory, service, host and label, separated by tabs.
+// DIR/truth.json has, for each function, the number of hosts on which it leaks, and on how many of
+// the hosts with the label.
 package main
 
 import (
@@ -16,7 +18,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
 type options struct {

@@ -219,12 +219,21 @@ func (t *SymbolTable) alias(addr uint64, name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// Near returns the last symbol that starts at or before an address, even if the symbol ends before
-// the address. It is a hint for the reader of a message.
+// maxNear is the largest distance from a symbol to an address that it is a hint for. Functions of one
+// source file are that close. A stripped program exports few functions, and the one before an address may
+// have nothing to do with it: gdb and llvm-symbolizer name none.
+const maxNear = 4 << 10
+
+// Near returns the last symbol that starts at or before an address, within maxNear bytes and in the same
+// section, even if the symbol ends before the address. It is a hint for the reader of a message.
 func (t *SymbolTable) Near(addr uint64) (name string, distance uint64, ok bool) {
 	i := t.before(addr)
 	if i < 0 {
 		return "", 0, false
 	}
-	return t.text(t.symbols[i].name), addr - t.symbols[i].Addr, true
+	s := t.symbols[i]
+	if addr-s.Addr > maxNear || addr >= s.limit {
+		return "", 0, false
+	}
+	return t.text(s.name), addr - s.Addr, true
 }

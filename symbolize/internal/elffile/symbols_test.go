@@ -108,7 +108,7 @@ func TestDynamicSymbols(t *testing.T) {
 	require.Empty(t, found(none, 0x1000, ""))
 }
 
-// TestNear: the symbol before an address, at any distance.
+// TestNear: the symbol before an address, if it is close and in the same section.
 func TestNear(t *testing.T) {
 	table := tableOf(t, fn("f", 0x1000, 0x10), fn("g", 0x1100, 0x10))
 	name, distance, ok := table.Near(0x10ff)
@@ -117,6 +117,16 @@ func TestNear(t *testing.T) {
 	require.Equal(t, uint64(0xff), distance)
 	_, _, ok = table.Near(0xfff)
 	require.False(t, ok)
+	_, _, ok = table.Near(0x2000)
+	require.False(t, ok, "after the section")
+
+	large := append([]section{code(0x1000, 0x10000)}, symbolSections(".dynsym", ".dynstr", elf.SHT_DYNSYM, []symbol{fn("f", 0x1000, 0x10)})...)
+	stripped, err := open(t, large...).Symbols()
+	require.NoError(t, err)
+	_, _, ok = stripped.Near(0x1000 + maxNear)
+	require.True(t, ok)
+	_, _, ok = stripped.Near(0x1001 + maxNear)
+	require.False(t, ok, "an unrelated function")
 }
 
 // TestSymbolNamesOutsideOfTheStringTable: such a name is empty.

@@ -60,6 +60,7 @@ func TestRecorder(t *testing.T) {
 		wg.Go(func() {
 			_, _ = recording.Open(text)
 			_, _ = recording.Open(text + ".missing")
+			_, _ = recording.Open(text + "/below a debug file")
 			_, _ = recording.CRC(program(t))
 			_, _ = recording.CRC(other)
 			for _, path := range []string{program(t), VDSO} {

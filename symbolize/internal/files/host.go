@@ -48,6 +48,9 @@ func (h Host) Fetch(ctx context.Context, buildID, kind string) *elffile.File {
 
 // InDir implements [Source].
 func (h Host) InDir(dir, buildID string) *elffile.File {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return WithBuildID(h, dir, buildID)
+	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ".debug" {

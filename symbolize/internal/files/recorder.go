@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
@@ -103,7 +104,7 @@ func (r *Recording) Open(path string) (*elffile.File, error) {
 	switch {
 	case err == nil:
 		r.recorder.opened(file)
-	case !errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR): // below a debug file
 		r.recorder.update(path, func(f *recorded) { f.err = err })
 	}
 	return file, err

@@ -14,28 +14,43 @@ type Search struct {
 	Source
 	// Binary is the file of the main program, "" if it is where it was mapped from.
 	Binary string
-	// Sysroot precedes every path; files outside it are not used.
+	// Sysroot precedes every path. Files outside it are used only if they have the recorded build ID.
 	Sysroot string
-	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side; nil means
-	// /usr/lib/debug below Sysroot.
+	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files; nil
+	// means /usr/lib/debug: below Sysroot, and for files outside it also this machine's.
 	DebugDirs []string
 }
 
-func (s Search) debugDirs() []string {
+// debugDirs returns where the debug files of a file are.
+func (s Search) debugDirs(path string) []string {
 	if s.DebugDirs != nil {
 		return s.DebugDirs
 	}
-	return []string{filepath.Join(s.Sysroot, "/usr/lib/debug")}
+	dirs := DefaultDebugDirs(s.Sysroot)
+	if below, err := filepath.Rel(s.Sysroot, path); err == nil && filepath.IsLocal(below) {
+		dirs = dirs[:1] // the debug files of a file in Sysroot are in Sysroot
+	}
+	return dirs
+}
+
+// DefaultDebugDirs returns the directories of separate debug files: that below a system root, and this machine's.
+func DefaultDebugDirs(sysroot string) []string {
+	const debugDir = "/usr/lib/debug"
+	if sysroot == "" {
+		return []string{debugDir}
+	}
+	return []string{filepath.Join(sysroot, debugDir), debugDir}
 }
 
 // Module opens the file of the module that was mapped from path: Binary if it is the main program,
-// else path below Sysroot, else the debug file with the recorded build ID, else the one that a
-// debuginfod server has. If all that exists is a file with another build ID, which an upgrade may
+// else path below Sysroot, else path itself or the debug file with the recorded build ID, else the one
+// that a debuginfod server has. If all that exists is a file with another build ID, which an upgrade may
 // have left at path, Module returns that file.
 func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*elffile.File, error) {
 	if path == VDSOMapping {
 		return s.Open(VDSO)
 	}
+	mapped := path
 	switch {
 	case main && s.Binary != "":
 		path = s.Binary
@@ -46,7 +61,13 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	if err == nil && (buildID == "" || file.BuildID == "" || file.BuildID == buildID) {
 		return file, nil
 	}
-	other := s.byBuildID(buildID, filepath.Base(path))
+	var other *elffile.File
+	if buildID != "" && mapped != path { // a system root with the program alone has no C library
+		other = WithBuildID(s, mapped, buildID)
+	}
+	if other == nil {
+		other = s.byBuildID(buildID, path)
+	}
 	if other == nil {
 		other = s.Fetch(ctx, buildID, debuginfod.Executable)
 	}
@@ -59,28 +80,34 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	return other, nil
 }
 
-// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug or
-// DIR/name. It returns nil if there is none.
-func (s Search) byBuildID(id, name string) *elffile.File {
+// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug, a file in DIR
+// that is named like the one at a path, or DIR itself if it is a file. It returns nil if there is none.
+func (s Search) byBuildID(id, path string) *elffile.File {
 	if len(id) < 3 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil
 	}
-	for _, dir := range s.debugDirs() {
+	for _, dir := range s.debugDirs(path) {
 		if file := WithBuildID(s, filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"), id); file != nil {
 			return file
 		}
 	}
 	for _, dir := range s.DebugDirs {
-		if file := s.InDir(dir, id); file != nil {
+		if file := named(s.InDir(dir, id)); file != nil {
 			return file
 		}
-		if file := WithBuildID(s, filepath.Join(dir, name), id); file != nil {
-			if hasNames(file) {
-				return file
-			}
-			file.Close() // the stripped program itself
+		if file := named(WithBuildID(s, filepath.Join(dir, filepath.Base(path)), id)); file != nil {
+			return file
 		}
 	}
+	return nil
+}
+
+// named returns a file that has names. Of a stripped program, or without a file, it returns nil.
+func named(f *elffile.File) *elffile.File {
+	if f == nil || hasNames(f) {
+		return f
+	}
+	f.Close()
 	return nil
 }
 
@@ -102,15 +129,33 @@ func WithBuildID(s Source, path, id string) *elffile.File {
 }
 
 // DebugFile opens the separate debug file of a file: by build ID, else by .gnu_debuglink, whose CRC
-// must match, else from a debuginfod server. It returns nil if there is none.
+// must match, else beside the file, else from a debuginfod server. It returns nil if there is none.
 func (s Search) DebugFile(ctx context.Context, file *elffile.File) *elffile.File {
-	if d := s.byBuildID(file.BuildID, filepath.Base(file.Path)); d != nil {
+	if d := s.byBuildID(file.BuildID, file.Path); d != nil {
 		return d
 	}
 	if d := s.byDebugLink(file); d != nil {
 		return d
 	}
+	if d := s.beside(file); d != nil {
+		return d
+	}
 	return s.Fetch(ctx, file.BuildID, debuginfod.Debuginfo)
+}
+
+// beside opens the debug file with the build ID of a file and the name that gdb's manual and most build tools give
+// it. It needs no .gnu_debuglink, which objcopy --add-gnu-debuglink adds.
+func (s Search) beside(file *elffile.File) *elffile.File {
+	if file.BuildID == "" {
+		return nil
+	}
+	dir, name := filepath.Split(file.Path)
+	for _, path := range []string{name + ".debug", ".debug/" + name + ".debug", ".debug/" + name} {
+		if d := named(WithBuildID(s, filepath.Join(dir, path), file.BuildID)); d != nil {
+			return d
+		}
+	}
+	return nil
 }
 
 func (s Search) byDebugLink(file *elffile.File) *elffile.File {
@@ -124,12 +169,12 @@ func (s Search) byDebugLink(file *elffile.File) *elffile.File {
 		return nil
 	}
 	candidates := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
-	for _, d := range s.debugDirs() {
+	for _, d := range s.debugDirs(file.Path) {
 		candidates = append(candidates, filepath.Join(d, inRoot, name))
 	}
 	for _, d := range s.DebugDirs {
 		base := filepath.Base(file.Path)
-		candidates = append(candidates, filepath.Join(d, name), filepath.Join(d, base+".debug"), filepath.Join(d, base))
+		candidates = append(candidates, d, filepath.Join(d, name), filepath.Join(d, base+".debug"), filepath.Join(d, base))
 	}
 	for _, c := range candidates {
 		if sum, err := s.CRC(c); err != nil || sum != crc {
@@ -169,7 +214,7 @@ func (s Search) AltFile(ctx context.Context, file *elffile.File) *elffile.File {
 		}
 		alt.Close()
 	}
-	if alt := s.byBuildID(id, filepath.Base(name)); alt != nil {
+	if alt := s.byBuildID(id, name); alt != nil {
 		return alt
 	}
 	return s.Fetch(ctx, id, debuginfod.Debuginfo)

@@ -269,7 +269,7 @@ const v8LineShift = 0x40
 func linesOf(e entry, lines []line) []line {
 	shift := uint64(0)
 	if v, ok := cutV8(e.name); ok {
-		if !v.optimized() || anyFreed(lines, v.frame().File) {
+		if v.tier() != TierOptimized || anyFreed(lines, v.frame().File) {
 			return nil // code of the baseline compiler has offsets of bytecode instead of addresses
 		}
 		shift = v8LineShift

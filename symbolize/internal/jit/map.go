@@ -68,6 +68,22 @@ type Frame struct {
 	Line, Column, StartLine int
 }
 
+// Code is the code of a function.
+type Code struct {
+	Start uint64
+	Tier  Tier
+}
+
+// Tier is the kind of compiler that made the code of a function.
+type Tier uint8
+
+// Tiers. Only optimizing compilers compile functions into others.
+const (
+	TierUnknown Tier = iota
+	TierPlain        // V8's interpreter or its baseline compiler
+	TierOptimized
+)
+
 // Read reads a file of any kind; the first bytes tell which. The extension of the name determines
 // the compression (.gz, .zst). Errors begin with the name and, if it is known, the line.
 func Read(r io.Reader, name string) (*Map, error) {
@@ -199,4 +215,14 @@ func (m *Map) Find(addr uint64) (f Frame, ok bool) {
 		return m.entries[i].script(), true
 	}
 	return m.entries[i].frame(addr), true
+}
+
+// Code returns the code that holds an address; the zero value if there is none.
+func (m *Map) Code(addr uint64) Code {
+	i, ok := m.index.Find(addr)
+	if !ok {
+		return Code{}
+	}
+	v, _ := cutV8(m.entries[i].name)
+	return Code{m.entries[i].start, v.tier()}
 }

@@ -59,8 +59,16 @@ func cutV8(name string) (v v8Name, ok bool) {
 	return v8Name{}, false
 }
 
-// optimized reports whether an optimizing compiler made the code.
-func (v v8Name) optimized() bool { return v.mark == '*' || v.mark == '+' }
+// tier is the tier of the code.
+func (v v8Name) tier() Tier {
+	switch v.mark {
+	case '*', '+':
+		return TierOptimized
+	case '~', '^':
+		return TierPlain
+	}
+	return TierUnknown
+}
 
 // frame parses "hot /srv/hot.js:1:13". Function, file and column may be missing. WebAssembly has no
 // position: "fac-0-liftoff" is the function with index 0, by the compiler Liftoff.

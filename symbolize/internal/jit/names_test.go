@@ -81,3 +81,19 @@ func TestNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.Equal(t, want, parseName(name)) })
 	}
 }
+
+// TestTiers: the character before the function tells the compiler.
+func TestTiers(t *testing.T) {
+	m := &Map{}
+	names := []string{"JS:~f a.js:1:1", "JS:^f a.js:1:1", "JS:+'f a.js:1:1", "LazyCompile:*f a.js:1", "JS:f a.js:1:1", "py::f:a.py"}
+	want := []Tier{TierPlain, TierPlain, TierOptimized, TierOptimized, TierUnknown, TierUnknown}
+	for i, name := range names {
+		m.add(entry{start: uint64(0x100 * (i + 1)), size: 0x10, name: name})
+	}
+	m.finish()
+	for i := range want {
+		start := uint64(0x100 * (i + 1))
+		require.Equal(t, Code{start, want[i]}, m.Code(start+5), names[i])
+	}
+	require.Zero(t, m.Code(0x50))
+}

@@ -7,8 +7,9 @@ import (
 )
 
 // These are set when a release is built, by -ldflags "-X
-// github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build.release=1.0.0 …" (scripts/dist/dist.sh).
-// Its bytes then depend neither on the checkout nor on the toolchain's knowledge of git.
+// github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build.release=1.0.0 …"
+// (scripts/dist/dist.sh). Its bytes then depend neither on the checkout nor on the toolchain's
+// knowledge of git.
 var (
 	release    string
 	commit     string

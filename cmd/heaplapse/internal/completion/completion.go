@@ -1,5 +1,5 @@
-// Package completion tells the shell what the arguments and flags of each command may be: snapshots,
-// processes of a recording, runs and labels of a baseline set.
+// Package completion tells the shell what the arguments and flags of each command may be:
+// snapshots, processes of a recording, runs and labels of a baseline set.
 package completion
 
 import (
@@ -144,8 +144,8 @@ func hasExtension(name string, extensions []string) bool {
 	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(name, "."+e) })
 }
 
-// snapshots are the extensions of snapshots, with and without compression, and of bundles, without the
-// dot.
+// snapshots are the extensions of snapshots, with and without compression, and of bundles, without
+// the dot.
 func snapshots() (out []string) {
 	for _, e := range filename.Extensions() {
 		e = strings.TrimPrefix(e, ".")

@@ -28,6 +28,7 @@ func All() option.Flags {
 		option.SourceRoot: "--source-root",
 
 		option.Work:            "--work",
+		option.Workload:        "--workload",
 		option.Force:           "--force",
 		option.RequireBaseline: "--require-baseline",
 		option.TextOutput:      "-o text=-",

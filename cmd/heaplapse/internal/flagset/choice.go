@@ -26,7 +26,8 @@ func (c Choice) String() string {
 	return strings.Join(c.values[:last], ", ") + " or " + c.values[last]
 }
 
-// Var defines the flag, with a default, in a set. The default may be a word that the user cannot choose.
+// Var defines the flag, with a default, in a set. The default may be a word that the user cannot
+// choose.
 func (c Choice) Var(flags *pflag.FlagSet, to *string, otherwise, usage string) {
 	*to = otherwise
 	flags.Var(&choice{c, to}, c.flag, usage)

@@ -36,8 +36,8 @@ func (t text) String() string {
 // Type is that of a text in the help.
 func (t text) Type() string { return t.kind }
 
-// OutputFile returns the value of a flag for a file that is written. It is an error before any work is
-// done that the file cannot be made.
+// OutputFile returns the value of a flag for a file that is written. It is an error before any work
+// is done that the file cannot be made.
 func OutputFile(to *string) pflag.Value { return text{to, CheckOutput, "string"} }
 
 // CheckOutput returns an error for a file that cannot be made. "-" is standard output.

@@ -6,7 +6,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Size is the value of a flag that is a size, such as 512KiB. The zero value is one that is not set.
+// Size is the value of a flag that is a size, such as 512KiB. The zero value is one that is not
+// set.
 type Size struct {
 	Bytes int64
 

@@ -35,8 +35,8 @@ func (p period) String() string {
 // Type is that of a time in the help.
 func (p period) Type() string { return "duration" }
 
-// Interval is the value of a flag for the time between snapshots: auto, or a time. The zero value is
-// auto.
+// Interval is the value of a flag for the time between snapshots: auto, or a time. The zero value
+// is auto.
 type Interval struct {
 	Every time.Duration
 	// Fixed is set for a time, which may be 0.

@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/spelling"
 )
 
-// Error words an error in flags and arguments, and adds a reference to the help. Errors in a file have
-// a position instead.
+// Error words an error in flags and arguments, and adds a reference to the help. Errors in a file
+// have a position instead.
 func Error(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var missing *pflag.ValueRequiredError
@@ -57,8 +57,8 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag: --%s%s", name, instead)
 }
 
-// DidYouMean returns a question about the word that a mistyped one most likely stands for; "" if none
-// is like it.
+// DidYouMean returns a question about the word that a mistyped one most likely stands for; "" if
+// none is like it.
 func DidYouMean(mistyped string, words []string) string { return didYouMean(mistyped, "", words) }
 
 func didYouMean(mistyped, prefix string, words []string) string {
@@ -84,7 +84,8 @@ func Reason(f *pflag.Flag, value string, err error) string {
 	return fmt.Sprintf("%s %s: %v", f.Name, value, err)
 }
 
-// wanted describes the values of flags, by their type. Other types describe them in their own errors.
+// wanted describes the values of flags, by their type. Other types describe them in their own
+// errors.
 var wanted = map[string]string{
 	"int":      "a whole number",
 	"int64":    "a whole number",

@@ -114,8 +114,8 @@ func visitFlags(cmd *cobra.Command, visit func(*pflag.Flag)) {
 	cmd.InheritedFlags().VisitAll(visit)
 }
 
-// FlagGroups returns the usual flags of a command, and with rare also those that are seldom needed, in
-// groups.
+// FlagGroups returns the usual flags of a command, and with rare also those that are seldom needed,
+// in groups.
 func FlagGroups(cmd *cobra.Command, rare bool) (out []*pflag.FlagSet) {
 	groups := map[string][]*pflag.Flag{}
 	visitFlags(cmd, func(f *pflag.Flag) {

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A flag is shown by --help, which has at most [MaxUsual] flags; or by --help-all only, which has at
-// most [MaxShown]; or is hidden. A hidden flag works, and is documented as a key of heaplapse.yaml.
+// A flag is shown by --help, which has at most [MaxUsual] flags; or by --help-all only, which has
+// at most [MaxShown]; or is hidden. A hidden flag works, and is documented as a key of
+// heaplapse.yaml.
 const (
 	MaxUsual = 12
 	MaxShown = 20
@@ -23,8 +24,8 @@ const (
 	aliasAnnotation = "heaplapse.alias"
 )
 
-// Levels tells which flags of a command are usual, and which are rare. The others are hidden, except
-// those that all commands have. Without a call of Levels, all flags of a command are usual.
+// Levels tells which flags of a command are usual, and which are rare. The others are hidden,
+// except those that all commands have. Without a call of Levels, all flags of a command are usual.
 func Levels(cmd *cobra.Command, usual, rare string) {
 	shown, seldom := strings.Fields(usual), strings.Fields(rare)
 	for _, name := range slices.Concat(shown, seldom) {

@@ -30,9 +30,9 @@ import (
 // All is the section of flags for all commands that have them.
 const All = "all"
 
-// named is what only a file that the user names, or that of the user's directory, may set: flags that
-// choose programs to run, files to write, and where data is sent to. Someone else may have put a file
-// into the current directory, for example as a part of a repository.
+// named is what only a file that the user names, or that of the user's directory, may set: flags
+// that choose programs to run, files to write, and where data is sent to. Someone else may have put
+// a file into the current directory, for example as a part of a repository.
 var named = []string{"library", "engine", "output", "duckdb", "url", "header", "cacert", "insecure", "debuginfod"}
 
 // File is the file that is used. The zero value is that there is none.
@@ -43,9 +43,9 @@ type File struct {
 	found bool // in the current directory, and not named by the user
 }
 
-// Read reads the file that the user names; else heaplapse.yaml of the current directory, if it belongs
-// to the user or root; else that of the user's directory for configurations. warn is called with the
-// reason why a file is not used.
+// Read reads the file that the user names; else heaplapse.yaml of the current directory, if it
+// belongs to the user or root; else that of the user's directory for configurations. warn is called
+// with the reason why a file is not used.
 func Read(root *cobra.Command, path string, warn func(string)) (File, error) {
 	sections, now := Sections(root), time.Now()
 	if path != "" {
