@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -24,10 +25,12 @@ func TestPartsOfARow(t *testing.T) {
 	require.Nil(t, partsOf(&growth.Site{Verdict: leak}))
 }
 
-// TestChanceInWords: the chance of a leak is rounded in one place, and is never 0 or 100 %.
+// TestChanceInWords: the chance is rounded in one place, and is never 0 or 100 %.
 func TestChanceInWords(t *testing.T) {
-	for p, want := range map[float64]string{0: "leak <1%", 0.5: "leak 50%", 0.9949: "leak 99%", 0.9951: "leak >99%"} {
-		require.Equal(t, want, LabelText(verdict.Leak, p))
+	for p, want := range map[float64][2]string{
+		0: {"below 1 %", "leak <1%"}, 0.5: {"50 %", "leak 50%"}, 0.9949: {"99 %", "leak 99%"}, 0.9951: {"over 99 %", "leak >99%"},
+	} {
+		require.Equal(t, want, [2]string{text.Percent(p), LabelText(verdict.Leak, p)})
 	}
 	require.Equal(t, "stable", LabelText(verdict.Stable, 0.2))
 }
