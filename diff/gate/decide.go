@@ -105,8 +105,8 @@ func (f finding) exceeds(l limits, noise float64) bool {
 	return rest > 0 && f.large(l, rest, noise) && percent >= l.Percent && ratio(f.value.Rest(), noise) >= f.change.need
 }
 
-// large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not known
-// well enough to lower them.
+// large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not
+// known well enough to lower them.
 func (f finding) large(l limits, amount, noise float64) bool {
 	if l.chosenSize || !f.view.significant() {
 		return amount >= f.change.least
