@@ -278,11 +278,8 @@ func compareDecided(a, b decided) int {
 		}
 		return 2
 	}
-	return cmp.Or(
-		cmp.Compare(order(a.Status), order(b.Status)),
-		cmp.Compare(b.size, a.size),
-		cmp.Compare(a.Function, b.Function),
-	)
+	return cmp.Or(cmp.Compare(order(a.Status), order(b.Status)), cmp.Compare(b.size, a.size),
+		cmp.Compare(a.Function, b.Function))
 }
 
 // heapRow is the heap as a whole.

@@ -264,12 +264,8 @@ func (i *Info) completeText() string {
 	parts := []string{"all snapshots are complete"}
 	if truncated+unfinished > 0 {
 		parts = []string{
-			fmt.Sprintf(
-				"%d truncated, %d unfinished; a site that they do not list has at most %s in use",
-				truncated,
-				unfinished,
-				units.Bytes(bound),
-			),
+			fmt.Sprintf("%d truncated, %d unfinished; a site that they do not list has at most %s in use", truncated,
+				unfinished, units.Bytes(bound)),
 		}
 	}
 	if heap > 0 && deep > 0 {
