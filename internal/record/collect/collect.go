@@ -106,8 +106,8 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]string{}, contained: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{},
-		programs: map[string]bool{},
+		unrecorded: map[int]string{}, contained: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{},
+		removed: map[int]int64{}, programs: map[string]bool{},
 		filtered: map[string]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
