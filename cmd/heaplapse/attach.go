@@ -85,11 +85,8 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
 	})
-	help.Levels(
-		cmd,
-		"duration main-only follow-children wait detach-only every sample-period keep output",
-		"keep-bytes",
-	)
+	help.Levels(cmd, "duration main-only follow-children wait detach-only every sample-period keep output",
+		"keep-bytes")
 }
 
 // options returns the flags with sizes and times parsed.

@@ -55,11 +55,8 @@ processes, it lists all, and the functions of the largest.
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
-	help.Levels(
-		cmd,
-		"snapshot sample process focus ignore top output format",
-		"strict demangle binary sysroot debug-dir debuginfod perf-map",
-	)
+	help.Levels(cmd, "snapshot sample process focus ignore top output format",
+		"strict demangle binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
 

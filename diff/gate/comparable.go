@@ -27,8 +27,8 @@ type Mismatch struct {
 	Kind MismatchKind
 	// Runs are the names of the runs that it is about.
 	Runs []string
-	// Earlier and Current are the formats, workloads, or programs that differ. They are empty if the
-	// program is the same.
+	// Earlier and Current are the formats, workloads, or programs that differ. They are empty if
+	// the program is the same.
 	Earlier, Current string
 	// EarlierPeriod and CurrentPeriod are the sampling periods that differ.
 	EarlierPeriod, CurrentPeriod int64
@@ -94,9 +94,9 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	return out
 }
 
-// unrelatedShare is the share of the bytes of each run that match nothing from which on two runs have
-// too little in common to compare: they are of two programs, or one of them lost its names. Every
-// function would be new, and so a regression.
+// unrelatedShare is the share of the bytes of each run that match nothing from which on two runs
+// have too little in common to compare: they are of two programs, or one of them lost its names.
+// Every function would be new, and so a regression.
 const unrelatedShare = 0.9
 
 // unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed

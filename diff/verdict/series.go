@@ -95,16 +95,16 @@ const (
 
 // Facts are the numbers in the text of a reason.
 type Facts struct {
-	// Sites is the number of sites that the reason is about. Small reports whether they are the small ones, and
-	// not those below one function.
+	// Sites is the number of sites that the reason is about. Small reports whether they are the
+	// small ones, and not those below one function.
 	Sites int
 	Small bool
 	// Snapshots is the number of judged snapshots; Good, how many are good.
 	Snapshots, Good int
 	// Hidden is the growth that truncated snapshots hide, in bytes.
 	Hidden int64
-	// Workers is the number of children that were not recorded, and Short that of processes that have too few
-	// snapshots.
+	// Workers is the number of children that were not recorded, and Short that of processes that
+	// have too few snapshots.
 	Workers, Short int
 }
 

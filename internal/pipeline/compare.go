@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 )
 
-// Compare compares the last snapshots at two paths, before the programs freed their memory to exit. The process of current may name one of each, as in
-// "4711,4712".
+// Compare compares the last snapshots at two paths, without those of an exit. The process of
+// current may name one of each, as in "4711,4712".
 func (p *Pipeline) Compare(
 	ctx context.Context,
 	basePath, currentPath string,
@@ -62,7 +62,8 @@ func (p *Pipeline) openSide(path string, o *Source) (*Input, error) {
 	return in, err
 }
 
-// processesOf returns the processes of the base and of the current snapshots: "BASE,CURRENT", or one for both.
+// processesOf returns the processes of the base and of the current snapshots: "BASE,CURRENT", or
+// one for both.
 func processesOf(both string) [2]string {
 	base, current, two := strings.Cut(both, ",")
 	if !two {

@@ -48,8 +48,8 @@ type Source struct {
 	Snapshots int
 	// Strict makes every problem a failure.
 	Strict bool
-	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB, and with
-	// the number of bytes before many are allocated.
+	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB, and
+	// with the number of bytes before many are allocated.
 	Check func(more int64) error
 	// Symbols complements a bundle, which has no cache.
 	Symbols symbolize.Options
@@ -235,8 +235,8 @@ func (p *Pipeline) openBundle(paths []string) (*bundle.Bundle, error) {
 	return nil, nil
 }
 
-// recognizable is the number of bytes that show whether a stream is a bundle: a block of zstd has at
-// most 128 KiB.
+// recognizable is the number of bytes that show whether a stream is a bundle: a block of zstd has
+// at most 128 KiB.
 const recognizable = 256 << 10
 
 // openBundleOnStdin opens the bundle on standard input. It returns nil if there is something else,

@@ -30,8 +30,8 @@ type Notice struct {
 	Text string
 	// Doubtful reports whether data is missing or suspect: the result may be wrong because of it.
 	Doubtful bool
-	// Modules are the paths of modules that were not found, and Sysroot is where they were looked for; it may be
-	// empty.
+	// Modules are the paths of modules that were not found, and Sysroot is where they were looked
+	// for; it may be empty.
 	Modules []string
 	Sysroot string
 }
@@ -103,8 +103,8 @@ func changing(path string) bool {
 	return err != nil || time.Since(info.ModTime()) < unchanged
 }
 
-// once returns the pipeline with a Tell that reports each problem once, although several processes may
-// have it.
+// once returns the pipeline with a Tell that reports each problem once, although several processes
+// may have it.
 func (p *Pipeline) once() *Pipeline {
 	told, out := map[string]bool{}, *p
 	out.Tell = func(n Notice) {
@@ -157,7 +157,8 @@ func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	}
 }
 
-// tellSymbols reports the files that could not be used to name addresses. The system root may be empty.
+// tellSymbols reports the files that could not be used to name addresses. The system root may be
+// empty.
 func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols, sysroot string) {
 	for _, w := range symbols.Warnings {
 		p.Tell(Notice{Kind: SymbolWarning, Subject: w.Error(), Text: w.Error()})

@@ -82,8 +82,8 @@ func (p *Pipeline) collectProcess(
 	return nil
 }
 
-// largestSnapshot is the bytes in use on each stack of the largest snapshot. It is noted while snapshots are read: a
-// recorder that runs may remove them later.
+// largestSnapshot is the bytes in use on each stack of the largest snapshot. It is noted while
+// snapshots are read: a recorder that runs may remove them later.
 type largestSnapshot struct {
 	total int64
 	inUse map[heapfile.StackID]int64

@@ -90,9 +90,9 @@ func PoolsOf(all []Process) Pools {
 	return pools
 }
 
-// evidence is what the process of the report shows of each site that grew, whether it is listed or not, and
-// of the heap, in the time that was judged. Of functions that differ only in their template arguments, the likeliest
-// counts.
+// evidence is what the process of the report shows of each site that grew, whether it is listed or
+// not, and of the heap, in the time that was judged. Of functions that differ only in their
+// template arguments, the likeliest counts.
 func (g *Report) evidence(time float64) map[siteKey]growth.Evidence {
 	r, out := g.Result, map[siteKey]growth.Evidence{}
 	if time <= 0 {

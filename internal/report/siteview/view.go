@@ -29,10 +29,12 @@ type View struct {
 	Keys identity.Keys
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
-	// Own is the innermost caller of the user's own code, if the function is of a library; else nil. Entry
-	// is the function of the library that it called, unless that is the site's function or has no name.
+	// Own is the innermost caller of the user's own code, if the function is of a library; else
+	// nil. Entry is the function of the library that it called, unless that is the site's function
+	// or has no name.
 	Own, Entry *Caller
-	// Unnamed is why the function has no name; empty if it has a name. Blame.Remedy is how to get it.
+	// Unnamed is why the function has no name; empty if it has a name. Blame.Remedy is how to get
+	// it.
 	Unnamed string
 
 	// Both are expensive, and most tables do not need them.
@@ -89,8 +91,8 @@ func (v View) Clipped(width int) string { return text.ClipName(v.Name, width) }
 // Heading is the title and the place.
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
-// Headline is the heading of a row that stands alone: the line of the user's own code comes first, if the
-// function is of a library.
+// Headline is the heading of a row that stands alone: the line of the user's own code comes first,
+// if the function is of a library.
 func (v View) Headline() string {
 	if v.Own == nil {
 		return v.Heading()
@@ -105,8 +107,8 @@ func (v View) Headline() string {
 	return v.Own.String() + " → " + v.Title() + at
 }
 
-// Advice is what to look at next; it may be empty. resized reports whether the site was seen to grow
-// more than once, as a container does to which elements are added.
+// Advice is what to look at next; it may be empty. resized reports whether the site was seen to
+// grow more than once, as a container does to which elements are added.
 func (v View) Advice(resized bool) string { return v.advice(resized) }
 
 // Callers are the functions that call the site's function, nearest first. A function that calls
@@ -144,8 +146,8 @@ func (v View) CallPath(width int) string {
 	return text.Clip(callLine(callers[:1], nameWidths[0])+end, width)
 }
 
-// nearest returns as many callers as a line has, and the text for the user's own one if it is farther away,
-// with the function of the library that it called.
+// nearest returns as many callers as a line has, and the text for the user's own one if it is
+// farther away, with the function of the library that it called.
 func (v View) nearest(callers []Caller) (near []Caller, own string) {
 	most := min(maxCallers, len(callers))
 	if v.Own == nil {
@@ -226,8 +228,8 @@ func where(f *baseline.Frame) string {
 	return ""
 }
 
-// isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the unit
-// of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
+// isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the
+// unit of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
 func isUnit(f *baseline.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
 
 // callersOf are the callers of the frame at index blame, as those of a Describer.
