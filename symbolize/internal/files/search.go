@@ -48,20 +48,20 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	if path == VDSOMapping {
 		return s.Open(VDSO)
 	}
-	outside := ""
+	mapped := path
 	switch {
 	case main && s.Binary != "":
 		path = s.Binary
 	case s.Sysroot != "":
-		path, outside = filepath.Join(s.Sysroot, path), path
+		path = filepath.Join(s.Sysroot, path)
 	}
 	file, err := s.Open(path)
 	if err == nil && (buildID == "" || file.BuildID == "" || file.BuildID == buildID) {
 		return file, nil
 	}
 	var other *elffile.File
-	if buildID != "" && outside != "" { // a system root with the program alone has no C library
-		other = WithBuildID(s, outside, buildID)
+	if buildID != "" && mapped != path { // a system root with the program alone has no C library
+		other = WithBuildID(s, mapped, buildID)
 	}
 	if other == nil {
 		other = s.byBuildID(buildID, path)
