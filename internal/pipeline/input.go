@@ -202,7 +202,7 @@ func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) 
 		return err
 	}
 	in.Symbols = symbols
-	p.tellSymbols(symbols, o.Sysroot)
+	p.tellSymbols(symbols)
 	if len(in.recording.Processes) == 1 { // others may need the files
 		p.tellDebugFiles(symbols, o.DebugDirs)
 	}

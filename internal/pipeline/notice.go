@@ -30,10 +30,8 @@ type Notice struct {
 	Text string
 	// Doubtful reports whether data is missing or suspect: the result may be wrong because of it.
 	Doubtful bool
-	// Modules are the paths of modules that were not found, and Sysroot is where they were looked
-	// for; it may be empty.
+	// Modules are the paths of modules that were not found.
 	Modules []string
-	Sysroot string
 }
 
 // Severity is the effect of a notice on the exit status.
@@ -157,13 +155,12 @@ func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	}
 }
 
-// tellSymbols reports the files that could not be used to name addresses. The system root may be
-// empty.
-func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols, sysroot string) {
+// tellSymbols reports the files that could not be used to name addresses.
+func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 	for _, w := range symbols.Warnings {
 		p.Tell(Notice{Kind: SymbolWarning, Subject: w.Error(), Text: w.Error()})
 	}
-	missing := Notice{Kind: MissingModules, Sysroot: sysroot}
+	missing := Notice{Kind: MissingModules}
 	for i := range symbols.Modules {
 		m := &symbols.Modules[i]
 		switch {

@@ -74,7 +74,7 @@ func (p *Pipeline) collectProcess(
 	if err != nil {
 		return err
 	}
-	p.tellSymbols(symbols, o.Symbols.Sysroot)
+	p.tellSymbols(symbols)
 	if len(r.Processes) == 1 {
 		p.tellDebugFiles(symbols, o.Symbols.DebugDirs)
 	}

@@ -76,12 +76,7 @@ func (c *Console) Words(n pipeline.Notice) string {
 		if len(list) > shown && !c.Verbose {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
-		where := ""
-		if n.Sysroot != "" {
-			where = " below " + n.Sysroot + ", nor elsewhere by build ID"
-		}
-		return "not found" + where + ", so their functions have no names: " + strings.Join(list, ", ") +
-			" (see --sysroot, --binary)"
+		return "not found, so their functions have no names: " + strings.Join(list, ", ") + " (see --sysroot, --binary)"
 	case pipeline.SkippedBaseline:
 		return n.Text + "; left out because of --force"
 	}
