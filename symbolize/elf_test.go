@@ -311,8 +311,9 @@ func TestDebugFileByBuildID(t *testing.T) {
 		}
 		return n
 	}
-	require.NotZero(t, withFiles(Options{}))
-	require.Zero(t, withFiles(Options{DebugDirs: []string{t.TempDir()}}), "DebugDirs replaces the default")
+	want := withFiles(Options{})
+	require.NotZero(t, want)
+	require.Equal(t, want, withFiles(Options{DebugDirs: []string{t.TempDir()}}), "DebugDirs precedes the default")
 }
 
 // buildIDPath returns ab/cdef….debug for the build ID of a file.

@@ -56,6 +56,8 @@ func TestOutsideTheSysroot(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(inRoot), 0o700))
 	copyFile(t, mine, inRoot)
 	require.Equal(t, inRoot, resolve(t, series, Options{Sysroot: root}).Modules[0].File, "the sysroot comes first")
+	wrong := Options{Sysroot: root, Binary: relinked(t, "-Wl,--build-id=0xcc55667788")}
+	require.Equal(t, ReasonStale, resolve(t, series, wrong).Modules[0].Reason, "the user named another build")
 }
 
 // TestBinary checks that Binary replaces the main program and no other module.

@@ -16,8 +16,8 @@ type Options struct {
 	// Sysroot is prepended to every path. Files outside of it are used only if they have the recorded
 	// build ID, because this machine may have other builds at the same paths.
 	Sysroot string
-	// DebugDirs has the directories of separate debug files, or such files; nil means /usr/lib/debug
-	// below Sysroot, and for files outside of it also this machine's.
+	// DebugDirs has directories of separate debug files, or such files. They precede /usr/lib/debug
+	// below Sysroot and, for files outside of it, this machine's.
 	DebugDirs []string
 	// PerfMaps has the perf maps and jitdumps of just-in-time compilers; nil means perf-PID.map and
 	// jit-PID.dump in the directory of the snapshots, in /tmp, or in the working directory of the

@@ -137,9 +137,13 @@ func (c *Client) do(ctx context.Context, method string, u *url.URL, kind string,
 		return nil, ErrURL
 	}
 	c.setHeader(req, kind)
+	began := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {
 		defer cancel()
+		if isDialTimeout(err) && ctx.Err() == nil {
+			return nil, fmt.Errorf("no connection within %s", time.Since(began).Round(time.Second))
+		}
 		return nil, c.failed(ctx, err)
 	}
 	end := func() { cancel(); resp.Body.Close() }
@@ -194,6 +198,12 @@ func Display(u *url.URL) string {
 	return shown.String()
 }
 
+// isDialTimeout reports whether the host did not answer at all: the dialer or the kernel gave up.
+func isDialTimeout(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout()
+}
+
 // failed describes why there is no whole response. The texts of net/http contain the URL.
 func (c *Client) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
@@ -210,6 +220,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	var certificate *tls.CertificateVerificationError
 	var call *os.SyscallError
 	var dial *net.OpError
+	var dns *net.DNSError
 	switch {
 	case errors.As(err, &refused):
 		return refused
@@ -220,6 +231,8 @@ func (c *Client) failed(ctx context.Context, err error) error {
 		return ErrEndsEarly
 	case errors.As(err, &dial) && dial.Op == "proxyconnect":
 		return fmt.Errorf("the proxy: %w", dial.Err)
+	case errors.As(err, &dns):
+		return fmt.Errorf("looking up %s: %s", dns.Name, dns.Err)
 	case errors.As(err, &call):
 		return call.Err
 	}

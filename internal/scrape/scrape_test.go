@@ -23,6 +23,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/request"
 	"github.com/heaplapse/heaplapse/internal/scrape"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -259,10 +260,19 @@ func TestFailuresPass(t *testing.T) {
 func TestNothingListens(t *testing.T) {
 	r := newRun(t, "127.0.0.1:1/heap") // without http://
 	r.do()
-	require.EqualError(t, r.err, "http://127.0.0.1:1/heap: connection refused")
+	require.EqualError(t, r.err, "http://127.0.0.1:1/heap: connection refused"+unreachable)
 	require.Empty(t, r.notes)
 	require.NoDirExists(t, r.Dir)
+
+	r = newRun(t, "http://127.0.0.1:1/heap")
+	r.Wait, r.Flags = time.Millisecond, option.Flags{option.Wait: "--wait"}
+	r.do()
+	require.ErrorContains(t, r.err, "http://127.0.0.1:1/heap: connection refused; gave up after ")
+	require.ErrorContains(t, r.err, " (--wait 1ms)"+unreachable)
 }
+
+// unreachable is the end of an error about a service that does not answer.
+const unreachable = ": check that the service runs, and with curl that it can be reached from here"
 
 // TestTimeout: a service that does not answer, or stops in the middle, is an error after a time.
 func TestTimeout(t *testing.T) {
@@ -279,7 +289,7 @@ func TestTimeout(t *testing.T) {
 		r := newRun(t, s.URL+"/heap")
 		r.Timeout = 100 * time.Millisecond
 		r.do()
-		require.EqualError(t, r.err, s.URL+"/heap: no whole answer within 100ms")
+		require.EqualError(t, r.err, s.URL+"/heap: no whole answer within 100ms"+unreachable)
 		require.NoDirExists(t, r.Dir)
 	}
 }

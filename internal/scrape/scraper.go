@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/request"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // scraper takes the snapshots of one service.
@@ -39,7 +41,7 @@ func (s *scraper) run(ctx context.Context) error {
 			}
 			due = after(due, s.interval())
 		case s.first.IsZero() && s.isFinal(err):
-			return err
+			return s.gaveUp(err)
 		default:
 			s.failures++
 			due = time.Now().Add(s.backoff())
@@ -67,6 +69,21 @@ func (s *scraper) over(due time.Time) bool {
 func (s *scraper) isFinal(err error) bool {
 	var refused *request.Refusal
 	return errors.As(err, &refused) || time.Since(s.created) >= s.Wait
+}
+
+// gaveUp adds to the error of the last attempt how long the service was waited for, and what to do. A service that
+// answers is there.
+func (s *scraper) gaveUp(err error) error {
+	var refused *request.Refusal
+	if errors.As(err, &refused) || errors.Is(err, request.ErrEndsEarly) {
+		return err
+	}
+	waited := ""
+	if s.Wait > 0 {
+		waited = fmt.Sprintf("; gave up after %s%s", units.Duration(time.Since(s.created).Seconds()),
+			s.Flags.If(option.Wait, " (%s %s)", s.Wait))
+	}
+	return fmt.Errorf("%w%s: check that the service runs, and with curl that it can be reached from here", err, waited)
 }
 
 // Parameters of the times that are chosen automatically.

@@ -21,9 +21,6 @@ import (
 // files that the bundle lacks. Demangle is that of here.
 func (b *Bundle) OptionsWith(p series.Process, here symbolize.Options) symbolize.Options {
 	o := b.Options(p)
-	if here.DebugDirs != nil && o.DebugDirs == nil {
-		o.DebugDirs = files.DefaultDebugDirs(o.Sysroot) // as when the bundle was written
-	}
 	o.Binary = cmp.Or(here.Binary, o.Binary)
 	o.DebugDirs = append(o.DebugDirs, here.DebugDirs...)
 	o.PerfMaps = append(o.PerfMaps, here.PerfMaps...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -121,17 +122,17 @@ func (g *Report) Notes() []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))
 	}
+	idle := g.idleEnd()
 	if r.LargestStable != nil {
-		v := g.Describe(r.LargestStable)
-		out = append(
-			out,
-			fmt.Sprintf(
-				"%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with %s",
-				v.Heading(),
-				units.Bytes(r.LargestStable.Gained),
-				g.Flags.Of(option.Since),
-			),
-		)
+		advice := ": record for longer, or select its time with " + g.Flags.Of(option.Since)
+		if idle != "" {
+			advice = "" // the next note has it
+		}
+		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough for a verdict%s",
+			g.Describe(r.LargestStable).Heading(), units.Bytes(r.LargestStable.Gained), advice))
+	}
+	if idle != "" && r.Verdict != verdict.SeriesLeak && g.Next() != idle {
+		out = append(out, idle)
 	}
 	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(

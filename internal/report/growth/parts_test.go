@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -22,4 +23,14 @@ func TestPartsOfARow(t *testing.T) {
 	require.Equal(t, []partJSON{{"leak", 0.92, 1, 2 << 20}, {"warming", 0.1, 2, 3 << 20}}, partsOf(s))
 	require.Empty(t, parts(&growth.Site{Verdict: leak}))
 	require.Nil(t, partsOf(&growth.Site{Verdict: leak}))
+}
+
+// TestChanceInWords: the chance is rounded in one place, and is never 0 or 100 %.
+func TestChanceInWords(t *testing.T) {
+	for p, want := range map[float64][2]string{
+		0: {"below 1 %", "leak <1%"}, 0.5: {"50 %", "leak 50%"}, 0.9949: {"99 %", "leak 99%"}, 0.9951: {"over 99 %", "leak >99%"},
+	} {
+		require.Equal(t, want, [2]string{text.Percent(p), LabelText(verdict.Leak, p)})
+	}
+	require.Equal(t, "stable", LabelText(verdict.Stable, 0.2))
 }

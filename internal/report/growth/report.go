@@ -280,17 +280,30 @@ func (g *Report) Next() string {
 // settlement is what would decide whether what may leak does.
 func (g *Report) settlement() string {
 	const fine = 64 << 10 // bytes
-	until := sites.LoadedUntil(g.Series, g.Result.First, g.Result.Last, verdict.MinPoints)
-	switch last := g.Series.Heads[g.Result.Last]; {
-	case until < g.Result.Last:
-		return fmt.Sprintf("the process hardly ran after snapshot %d: judge the time before", until+1) +
-			g.Flags.If(option.Until, " (%s %d)", until+1)
+	switch last, idle := g.Series.Heads[g.Result.Last], g.idleEnd(); {
+	case idle != "":
+		return idle
 	case g.Result.Why == verdict.OnlySmallSitesGrow:
 		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
 	case last.Format.Sampled() && last.Period > fine:
 		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")
 	}
 	return "record for longer"
+}
+
+// idleEnd advises to judge the time before the process did nothing to the end; "" if it worked on. The numbers of
+// snapshots are those of one process.
+func (g *Report) idleEnd() string {
+	until := sites.LoadedUntil(g.Series, g.Result.First, g.Result.Last, verdict.MinPoints)
+	if until >= g.Result.Last {
+		return ""
+	}
+	process := ""
+	if len(g.Processes) > 1 {
+		process = g.Flags.If(option.Process, "%s %s ", text.Clean(g.Series.Process.Name()))
+	}
+	return fmt.Sprintf("the process hardly ran after snapshot %d: judge the time before", until+1) +
+		g.Flags.If(option.Until, " (%[2]s%[1]s %[3]d)", process, until+1)
 }
 
 // mallocOnly reports whether CPython got all its memory from malloc, so that the heap shows it.

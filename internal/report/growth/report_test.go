@@ -55,7 +55,21 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 		g.Series.CPU = append(g.Series.CPU[:i:i], &worked)
 	}
 	g.Flags = option.Flags{option.Until: "--until"}
-	require.Equal(t, "the process hardly ran after snapshot 11: judge the time before (--until 11)", g.Next())
+	const advice = "the process hardly ran after snapshot 11: judge the time before (--until 11)"
+	require.Equal(t, advice, g.Next())
+	require.NotContains(t, g.Notes(), advice, "the first line has it")
+
+	g.Result.Verdict, g.Result.Why = verdict.SeriesNoLeak, verdict.NothingGrows
+	g.Result.LargestStable = &g.Result.Sites[0]
+	require.Contains(t, g.Notes(), advice)
+	require.Contains(t, g.Notes(), "leaky::remember<leaky::Request> leaky.cc:105 grew most, by 5.83 MiB, "+
+		"but not long or steadily enough for a verdict")
+	g.Processes, g.Flags = make([]growthreport.Process, 2), option.Flags{option.Until: "--until", option.Process: "--process"}
+	require.Contains(t, strings.Join(g.Notes(), "\n"), "judge the time before (--process 7 --until 11)",
+		"the numbers are those of the snapshots of one process")
+
+	g.Result.Verdict, g.Result.Why, g.Result.LargestStable = verdict.SeriesLeak, verdict.SitesLeak, nil
+	require.NotContains(t, strings.Join(g.Notes(), "\n"), "hardly ran", "the verdict does not need it")
 }
 
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas

@@ -125,7 +125,7 @@ func CauseShare(c *growth.Cause) string {
 // row is a site with its numbers and its name, without remarks.
 func (g *Report) row(rank string, s *growth.Site, v siteview.View) TableRow {
 	unit, factor := g.RateUnit()
-	label := labelText(s.Label, s.Confidence)
+	label := LabelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
 	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
@@ -237,13 +237,13 @@ func parts(s *growth.Site) string {
 	for i := range s.Parts {
 		p := &s.Parts[i]
 		list = append(list, fmt.Sprintf("%s: %s, %s", units.Count(len(p.Members), "call path"),
-			labelText(p.Label, p.Confidence), units.SignedBytes(p.Gained)))
+			LabelText(p.Label, p.Confidence), units.SignedBytes(p.Gained)))
 	}
 	return strings.Join(list, "; ")
 }
 
-// labelText is the verdict on a site, with the confidence where that matters.
-func labelText(l verdict.Site, confidence float64) string {
+// LabelText is the verdict on a site, with the confidence where that matters.
+func LabelText(l verdict.Site, confidence float64) string {
 	if l.IsSuspicious() {
 		return l.String() + " " + text.ShortPercent(confidence)
 	}

@@ -56,3 +56,9 @@ func TestTheScriptNeedsNoInnerHTML(t *testing.T) {
 	require.NotContains(t, script, "</script", "it would end the script element")
 	require.NotContains(t, strings.ToLower(style), "url(", "a style that loads something")
 }
+
+// TestTheScriptRoundsNoChance: Go words a chance, on the page as in the other output.
+func TestTheScriptRoundsNoChance(t *testing.T) {
+	require.NotContains(t, script, ".confidence")
+	require.Contains(t, script, ".verdict??")
+}

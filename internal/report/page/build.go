@@ -308,7 +308,8 @@ func (b *builder) site(i int) Site {
 	v := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
 	out := Site{
-		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,
+		Label: s.Label.String(), Verdict: growthreport.LabelText(s.Label, s.Confidence),
+		Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,
 		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module),
 		File: text.Clean(v.Blame.File), Line: v.Blame.Line,
 		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s), Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,

@@ -84,6 +84,7 @@ func TestSitesEqualThoseOfGrowth(t *testing.T) {
 					require.Equal(t, i, rank, "what has a verdict keeps its rank")
 				}
 				require.Equal(t, s.Label.String(), m.Sites[i].Label)
+				require.Equal(t, growthreport.LabelText(s.Label, s.Confidence), m.Sites[i].Verdict)
 				got := siteColumn(m, i)
 				for at, moment := range m.Moments {
 					if s.Visible[moment.Snapshot-1] {

@@ -119,10 +119,11 @@ func (v documentView) PooledRows() (out []pooledRow) {
 
 // badgeOf is the verdict of a part, with the probability of a leak where that matters.
 func badgeOf(p *Part) Badge {
-	if !p.label.IsSuspicious() {
-		return Badge{"", p.Label}
+	family := ""
+	if p.label.IsSuspicious() {
+		family = "alarming"
 	}
-	return Badge{"alarming", fmt.Sprintf("%s %.0f %%", p.Label, 100*p.Confidence)}
+	return Badge{family, growth.LabelText(p.label, p.Confidence)}
 }
 
 // Process is the name of the process.
@@ -189,7 +190,7 @@ func (v view) Facts() []fact {
 	if len(v.Sites) > 0 && strings.HasPrefix(v.Sites[0].Label, "leak") {
 		worst := v.Sites[0]
 		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer),
-			fmt.Sprintf("%.0f %% confidence", 100*worst.Confidence)},
+			"chance of a leak: " + text.Percent(worst.Confidence)},
 			fact{"Leaks", fmt.Sprintf("%.0f %% of the growth", 100*v.Explained), ""})
 	}
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})

@@ -123,7 +123,9 @@ type Moment struct {
 // Site is a row of the table. Labels in addition to those of growth: suppressed (known growth),
 // other (folded sites) and unlisted (memory that truncated snapshots do not list).
 type Site struct {
-	Label      string  `json:"label"`
+	Label string `json:"label"`
+	// Verdict is the label and, where that matters, the chance of a leak, in words.
+	Verdict    string  `json:"verdict,omitempty"`
 	Confidence float64 `json:"confidence"`
 	Title      string  `json:"title"`
 	Where      string  `json:"where"`

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/debuginfod"
@@ -16,30 +17,27 @@ type Search struct {
 	Binary string
 	// Sysroot precedes every path. Files outside it are used only if they have the recorded build ID.
 	Sysroot string
-	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files; nil
-	// means /usr/lib/debug: below Sysroot, and for files outside it also this machine's.
+	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files. They
+	// precede /usr/lib/debug: below Sysroot, and for files outside it also this machine's.
 	DebugDirs []string
 }
 
 // debugDirs returns where the debug files of a file are.
 func (s Search) debugDirs(path string) []string {
-	if s.DebugDirs != nil {
-		return s.DebugDirs
-	}
-	dirs := DefaultDebugDirs(s.Sysroot)
-	if below, err := filepath.Rel(s.Sysroot, path); err == nil && filepath.IsLocal(below) {
-		dirs = dirs[:1] // the debug files of a file in Sysroot are in Sysroot
-	}
-	return dirs
+	return append(slices.Clip(s.DebugDirs), s.usualDebugDirs(path)...)
 }
 
-// DefaultDebugDirs returns the directories of separate debug files: that below a system root, and this machine's.
-func DefaultDebugDirs(sysroot string) []string {
-	const debugDir = "/usr/lib/debug"
-	if sysroot == "" {
-		return []string{debugDir}
+// usualDebugDirs returns the directories to which distributions install the debug files of a file.
+func (s Search) usualDebugDirs(path string) []string {
+	const dir = "/usr/lib/debug"
+	below, err := filepath.Rel(s.Sysroot, path)
+	switch {
+	case s.Sysroot == "":
+		return []string{dir}
+	case err == nil && filepath.IsLocal(below): // its debug file is in Sysroot, too
+		return []string{filepath.Join(s.Sysroot, dir)}
 	}
-	return []string{filepath.Join(sysroot, debugDir), debugDir}
+	return []string{filepath.Join(s.Sysroot, dir), dir}
 }
 
 // Module opens the file of the module that was mapped from path: Binary if it is the main program,
@@ -50,20 +48,20 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	if path == VDSOMapping {
 		return s.Open(VDSO)
 	}
-	mapped := path
+	outside := ""
 	switch {
 	case main && s.Binary != "":
 		path = s.Binary
 	case s.Sysroot != "":
-		path = filepath.Join(s.Sysroot, path)
+		path, outside = filepath.Join(s.Sysroot, path), path
 	}
 	file, err := s.Open(path)
 	if err == nil && (buildID == "" || file.BuildID == "" || file.BuildID == buildID) {
 		return file, nil
 	}
 	var other *elffile.File
-	if buildID != "" && mapped != path { // a system root with the program alone has no C library
-		other = WithBuildID(s, mapped, buildID)
+	if buildID != "" && outside != "" { // a system root with the program alone has no C library
+		other = WithBuildID(s, outside, buildID)
 	}
 	if other == nil {
 		other = s.byBuildID(buildID, path)

@@ -112,8 +112,7 @@ export class Controls {
     this.labels.replaceChildren(...[...counts].map(([label, n]) => el("button", {
       type: "button", class: `chip ${family(label)}`, "aria-pressed": String(chosen.has(label)), "data-label": label,
       click: () => this.toggleLabel(label),
-    }, badge({ label, confidence: NaN }), el("span", { class: "count" }, n))));
-    for (const b of this.labels.querySelectorAll(".verdict")) b.lastChild.textContent = b.lastChild.textContent.replace(/ NaN %$/, "");
+    }, badge({ label }), el("span", { class: "count" }, n))));
     if (focused) [...this.labels.children].find((b) => b.dataset.label === focused)?.focus();
   }
 

@@ -26,9 +26,8 @@ export const mark = (name) => families[name].mark;
 // color is the colour of a family; shade, 0 to 3, distinguishes neighbours of one family.
 export const color = (name, shade = 0) => token(`--${name}-${shade % 4}`);
 
-// badge is a verdict with its mark, in an element with attributes.
+// badge is a verdict with its mark, in an element with attributes. The verdict in words has the chance of a leak.
 export function badge(site, tag = "span", attributes = {}) {
   const name = family(site.label);
-  const sure = name === "leak" || name === "suspect" ? ` ${Math.round(100 * site.confidence)} %` : "";
-  return el(tag, { ...attributes, class: `verdict ${name}` }, el("span", { class: "mark", "aria-hidden": "true" }, mark(name)), site.label + sure);
+  return el(tag, { ...attributes, class: `verdict ${name}` }, el("span", { class: "mark", "aria-hidden": "true" }, mark(name)), site.verdict ?? site.label);
 }
