@@ -14,6 +14,16 @@ func JudgedRange(s *series.Series, from, to int) Range {
 // taken when the program exited.
 func LastRunning(s *series.Series, first, last int) int { return lastRunning(moments(s), first, last) }
 
+// Last returns the last snapshot of a series that was not taken when the program exited. Its heap is
+// the one that a user asks for who names the series.
+func Last(s *series.Series) int {
+	var first, last int
+	for begin, end := range s.Images(0, len(s.Heads)) {
+		first, last = begin, end
+	}
+	return LastRunning(s, first, last)
+}
+
 // moments are what the choice of the window takes from the snapshots.
 func moments(s *series.Series) []Moment {
 	out := make([]Moment, len(s.Heads))

@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 )
 
-// Compare compares the last snapshots at two paths. The process of current may name one of each, as in
+// Compare compares the last snapshots at two paths, before the programs freed their memory to exit. The process of current may name one of each, as in
 // "4711,4712".
 func (p *Pipeline) Compare(
 	ctx context.Context,
@@ -45,7 +45,7 @@ func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.S
 	}
 	var side *compare.Side
 	if err = p.Name(ctx, in, o); err == nil {
-		side, err = compare.NewSide(in.Series, in.Symbols, len(in.Heads)-1, in.Filter)
+		side, err = compare.NewSide(in.Series, in.Symbols, p.last(in), in.Filter)
 	}
 	if err != nil {
 		in.Close()

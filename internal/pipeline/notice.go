@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -59,6 +61,7 @@ const (
 	SkippedBaseline                      // a baseline cannot be read, and is left out
 	ExpiredSuppression                   // a suppression no longer applies
 	NoEvidence                           // a file has no report of leaks
+	ExitLeftOut                          // a snapshot of the exit is not read
 	UnusedDebugFile                      // a debug file that the user named has no names for the snapshots
 )
 
@@ -79,6 +82,18 @@ func (p *Pipeline) tellProblems(problems []series.Problem, strict bool) {
 		}
 		p.Tell(n)
 	}
+}
+
+// last returns the last snapshot that was not taken when the program exited. It reports those that it
+// leaves out.
+func (p *Pipeline) last(in *Input) int {
+	index := sites.Last(in.Series)
+	if end := len(in.Heads) - 1; index != end {
+		path := in.Heads[end].Path
+		p.Tell(Notice{Kind: ExitLeftOut, Subject: path, Text: fmt.Sprintf("%s is read, because the program exited when %s was "+
+			"taken, and may have freed memory: name that file to read it", in.Heads[index].Path, filepath.Base(path))})
+	}
+	return index
 }
 
 // changing reports whether a file was written to a moment ago, or is gone.
