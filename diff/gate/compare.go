@@ -42,9 +42,13 @@ type change struct {
 
 func (c change) delta() float64 { return c.after - c.before }
 
-// listed reports whether the change is large or sure enough to be listed: a tenth of what may
-// regress.
-func (c change) listed() bool { return weigh(c.delta(), c.noise, c.need) >= c.least/10 }
+// listed reports whether the change is large or sure enough to be listed: what may regress, or a
+// tenth of that and more than a sample or two.
+func (c change) listed() bool {
+	const deviations = 2
+	size := math.Abs(c.delta())
+	return size >= c.least || weigh(size, c.noise, c.need) >= c.least/10 && size >= deviations*c.known
+}
 
 // weigh returns the size that a difference counts with: its own, or more if it is surer than
 // required. A difference that is twice as sure counts twice.

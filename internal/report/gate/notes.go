@@ -54,6 +54,9 @@ func noteText(n *gate.Note, f option.Flags) string {
 			gate.LeastBaselines, n.Count)
 	case gate.NoteOtherProgram:
 		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
+	case gate.NoteOtherInterpreter:
+		return fmt.Sprintf("%s ran under %s, the current run under %s, which may load and keep other memory: after an "+
+			"upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
 	case gate.NoteOtherProcesses:
 		return fmt.Sprintf("%s has %s, the current run %d: their memory is added up", n.Run,
 			units.CountOf(n.Count, "process", "processes"), n.Of)

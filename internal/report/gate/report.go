@@ -48,8 +48,8 @@ var statusGroups = []struct {
 	title  string
 }{
 	{gate.Suppressed, "SUPPRESSED: known regressions"},
-	{gate.Changed, "CHANGED, within the thresholds"},
-	{gate.New, "NEW, within the thresholds"},
+	{gate.Changed, "CHANGED, no regression"},
+	{gate.New, "NEW, no regression"},
 	{gate.Moved, "MOVED between neighbours"},
 	{gate.Improved, "IMPROVED"},
 	{gate.Gone, "GONE"},
