@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -192,7 +193,20 @@ func (in *Input) places(o symbolize.Options) symbolize.Options {
 	if b := in.recording.bundle; b != nil {
 		return b.OptionsWith(in.Process, o)
 	}
+	if o.Sysroot == "" {
+		o.Sysroot = otherRoot(in.PID(), symbolize.MainProgram(in.Series))
+	}
 	return o
+}
+
+// otherRoot returns the root directory of a process that runs the program in another one than ours,
+// such as in a container: its files are there. It returns "" if there is no such process.
+func otherRoot(pid int, program string) string {
+	root, exe := fmt.Sprintf("/proc/%d/root", pid), fmt.Sprintf("/proc/%d/exe", pid)
+	if atomicfile.SameFile(root, "/") || !atomicfile.SameFile(root+program, exe) {
+		return ""
+	}
+	return root
 }
 
 // Resolve names the addresses of a series.

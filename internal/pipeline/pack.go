@@ -70,6 +70,9 @@ func (p *Pipeline) collectProcess(
 		return err
 	}
 	p.tellProblems(s.Problems, o.Strict)
+	if o.Symbols.Sysroot == "" {
+		c.Search.Sysroot = otherRoot(s.PID(), symbolize.MainProgram(s))
+	}
 	symbols, err := c.Add(ctx, s)
 	if err != nil {
 		return err

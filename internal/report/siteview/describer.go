@@ -58,7 +58,29 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	v.CallPaths = len(row)
 	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
 	v.callers = func() ([]Caller, bool) { return d.sharedCallers(row) }
+	v.lines = func() []int { return d.lines(row) }
 	return v
+}
+
+// lines are the lines on which the call paths of a row pass its function, in no order. A line of another file,
+// of an inlined function of the same name, does not count.
+func (d *Describer) lines(row []symbolize.SiteID) (out []int) {
+	var first *baseline.Frame
+	for _, site := range row {
+		stack := d.stack(site)
+		ref, ok := d.blamer.Blame(stack)
+		if !ok {
+			continue
+		}
+		f := d.frame(&d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0))
+		if first == nil {
+			first = f
+		}
+		if f.Line > 0 && f.Function == first.Function && f.File == first.File && !slices.Contains(out, f.Line) {
+			out = append(out, f.Line)
+		}
+	}
+	return out
 }
 
 // keys are those of a stack.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -41,6 +42,7 @@ type View struct {
 	advice      func(resized bool) string
 	callers     func() (callers []Caller, shared bool)
 	ownIsShared func() bool // by all call paths
+	lines       func() []int
 }
 
 // Blame is the frame that a site is attributed to, in JSON.
@@ -116,6 +118,38 @@ func (v View) Advice(resized bool) string { return v.advice(resized) }
 // those of the largest call path.
 func (v View) Callers() (callers []Caller, shared bool) { return v.callers() }
 
+// paths is the number of call paths, if there are several.
+func (v View) paths(shared bool, on string) string {
+	switch {
+	case v.CallPaths > 1 && shared:
+		return fmt.Sprintf("  (%d call paths%s)", v.CallPaths, on)
+	case v.CallPaths > 1:
+		return fmt.Sprintf("  (the largest of %d call paths%s)", v.CallPaths, on)
+	}
+	return ""
+}
+
+// onLines names the lines of the function that its call paths pass, if there are several: any of them
+// may be the one to change.
+func (v View) onLines() string {
+	const most = 4
+	if v.lines == nil {
+		return ""
+	}
+	list := slices.Sorted(slices.Values(v.lines()))
+	if len(list) < 2 {
+		return ""
+	}
+	if len(list) > most {
+		return fmt.Sprintf(", on %d lines", len(list))
+	}
+	words := make([]string, len(list))
+	for i, line := range list {
+		words[i] = strconv.Itoa(line)
+	}
+	return ", on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
 // maxCallers is the number of callers in a call path in one line.
 const maxCallers = 4
 
@@ -125,12 +159,9 @@ const maxCallers = 4
 func (v View) CallPath(width int) string {
 	callers, shared := v.Callers()
 	callers, own := v.nearest(callers)
-	end := own
-	switch {
-	case v.CallPaths > 1 && shared:
-		end += fmt.Sprintf("  (%d call paths)", v.CallPaths)
-	case v.CallPaths > 1:
-		end += fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
+	end := own + v.paths(shared, v.onLines())
+	if width > 0 && len(callers) > 0 && text.Width(callLine(callers[:1], nameWidths[len(nameWidths)-1])+end) > width {
+		end = own + v.paths(shared, "")
 	}
 	for n := len(callers); n > 0; n-- {
 		for _, longest := range nameWidths {
