@@ -87,7 +87,7 @@ func (g *Report) Judged() Process {
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
-		result: withoutCurves(r), sites: g.describeSites(), cause: g.describeCause(),
+		result: r.WithoutCurves(), sites: g.describeSites(), cause: g.describeCause(),
 		evidence: g.evidence(judgedFor), judgedFor: judgedFor,
 	}
 	p.Files = len(g.Series.Heads)

@@ -118,6 +118,9 @@ func (g *Report) Text(w io.Writer) error {
 		p.Linef("")
 		g.table(p)
 	}
+	for _, line := range g.elsewhere() {
+		p.Linef("%s", line)
+	}
 	p.Linef("%s", g.tested())
 	for _, n := range g.Notes() {
 		p.Linef("note: %s", n)
