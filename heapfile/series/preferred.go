@@ -26,6 +26,7 @@ func compare(p, q *Process) int {
 	return cmp.Or(
 		compareBool(!p.Goroutines, !q.Goroutines),
 		compareBool(p.Files >= MinSnapshots, q.Files >= MinSnapshots),
+		compareBool(p.PeakInuse > 0, q.PeakInuse > 0), // a parent that was attached to may allocate nothing
 		cmp.Compare(p.laterGrowth, q.laterGrowth),
 		cmp.Compare(p.Files, q.Files),
 		cmp.Compare(p.PeakInuse, q.PeakInuse),

@@ -21,6 +21,7 @@ func (p *Pipeline) Compare(
 	o compare.Options,
 ) (*compare.Comparison, error) {
 	of := processesOf(current.Process)
+	p = p.unusedByBoth()
 	currentSide, err := p.side(ctx, currentPath, current.of(of[1]))
 	if err != nil {
 		return nil, err

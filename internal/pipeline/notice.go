@@ -193,6 +193,20 @@ func (p *Pipeline) tellDebugFiles(symbols *symbolize.Symbols, named []string) {
 	}
 }
 
+// unusedByBoth returns a pipeline for the two sides of a comparison: a debug file that one of them
+// does not use is reported only if the other one does not use it either.
+func (p *Pipeline) unusedByBoth() *Pipeline {
+	unused, out := map[string]bool{}, *p
+	out.Tell = func(n Notice) {
+		if n.Kind == UnusedDebugFile && !unused[n.Subject] {
+			unused[n.Subject] = true
+			return
+		}
+		p.Tell(n)
+	}
+	return &out
+}
+
 // unusedDebugFile returns why a debug file is not used; empty for a directory, or if it is used.
 func unusedDebugFile(symbols *symbolize.Symbols, path string) string {
 	info, err := os.Stat(path)

@@ -76,6 +76,9 @@ func (g *Report) Text(w io.Writer) error {
 	if !g.FirstRun {
 		p.Linef("%s", g.rest())
 	}
+	if len(g.with(gate.Regressed)) > 0 {
+		p.Linef("note: a row is the function that requests the memory; what keeps it may be a caller, or another row")
+	}
 	for _, line := range g.remarks() {
 		p.Linef("%s", line)
 	}
