@@ -150,8 +150,9 @@ func (g *Report) elsewhere() (out []string) {
 			}
 			told[d.key] = true
 			name := text.Clean(p.Name())
-			out = append(out, fmt.Sprintf("leaks in process %s: %s, %s, chance of a leak: %s", name, d.heading,
-				units.SignedBytes(float64(s.Gained)), text.Percent(s.Confidence))+g.Flags.If(option.Process, "; %[1]s "+name+" shows it"))
+			line := fmt.Sprintf("leaks in process %s: %s, %s, chance of a leak: %s", name, d.heading,
+				units.SignedBytes(float64(s.Gained)), text.Percent(s.Confidence))
+			out = append(out, line+g.Flags.If(option.Process, "; %s %s shows it", name))
 		}
 	}
 	return out
