@@ -66,8 +66,11 @@ func (s Series) Color() Color { return s.row().color }
 // Among tells how many of several processes have the verdict; name is that of one of them.
 func (s Series) Among(name string, alike, all int) string {
 	of := units.CountOf(all, "process", "processes")
-	if s.row().predicate == nil {
+	switch {
+	case s.row().predicate == nil && alike == all:
 		return "none of " + of + " leaks"
+	case s.row().predicate == nil:
+		return fmt.Sprintf("process %s; %d of %s have no leak", name, alike, of)
 	}
 	return fmt.Sprintf("process %s (%d of %s %s)", name, alike, of, s.row().predicate(alike))
 }
