@@ -185,17 +185,17 @@ func TooFewSnapshots(have, least int) string {
 
 // unmatchedReason is why many bytes have no match: names were lost, or functions have other names.
 func (g *Report) unmatchedReason() string {
-	if !g.mostlyNamed() {
+	if g.mostlyUnnamed() {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
 			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
 	}
-	return "of the bytes are in functions that only one side has: they are new, gone or renamed. " +
+	return "of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. " +
 		"What a function nearby lost is not counted against one that is new"
 }
 
-// mostlyNamed reports whether most bytes of the rows without a match are of functions that have
-// names.
-func (g *Report) mostlyNamed() bool {
+// mostlyUnnamed reports whether most bytes of the rows without a match are of functions without a
+// name.
+func (g *Report) mostlyUnnamed() bool {
 	var named, unnamed float64
 	for i := range g.Rows {
 		r := &g.Rows[i]
@@ -209,7 +209,7 @@ func (g *Report) mostlyNamed() bool {
 			named += size
 		}
 	}
-	return named > unnamed
+	return unnamed > named
 }
 
 func samplingText(period int64) string {
