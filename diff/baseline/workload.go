@@ -48,7 +48,7 @@ func (m *Meta) SameWorkload(o *Meta) bool {
 // workload returns the workload. It computes hashes anew, because earlier versions left out the
 // directory of the program only.
 func (m *Meta) workload() string {
-	if strings.HasPrefix(m.Workload, commandPrefix) && len(m.Command) > 0 {
+	if m.isCommand() {
 		return CommandWorkload(m.Command)
 	}
 	return m.Workload
@@ -56,8 +56,13 @@ func (m *Meta) workload() string {
 
 // WorkloadName returns the workload for people: the command line instead of its hash.
 func (m *Meta) WorkloadName() string {
-	if strings.HasPrefix(m.Workload, commandPrefix) && len(m.Command) > 0 {
+	if m.isCommand() {
 		return strings.Join(m.Command, " ")
 	}
 	return m.Workload
+}
+
+// isCommand reports whether the workload is the hash of the recorded command line.
+func (m *Meta) isCommand() bool {
+	return strings.HasPrefix(m.Workload, commandPrefix) && len(m.Command) > 0
 }

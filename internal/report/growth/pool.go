@@ -133,6 +133,9 @@ func (g *Report) Pool(pools Pools, o growth.Options) {
 // elsewhere tells of sites that leak in other processes, and are not in the table of this one.
 func (g *Report) elsewhere() (out []string) {
 	const most = 3
+	if len(g.Processes) < 2 { // describing all sites takes time
+		return nil
+	}
 	told := map[siteKey]bool{}
 	for _, d := range g.describeSites() {
 		told[d.key] = true
