@@ -47,8 +47,8 @@ const (
 	maxSteps = 64
 )
 
-// Find returns the causes of a growth in bytes, the largest part first. A function is no cause if
-// one site has most of its growth: then the site tells more.
+// Find returns the causes of growth, which is in bytes. The cause of the largest part comes first. A
+// function is not a cause if one site has most of its growth, because the site tells more.
 func Find(paths []Path, growth int64) (out []Cause) {
 	rest, left := make([]int, len(paths)), growth
 	for i := range rest {

@@ -52,8 +52,8 @@ func TestPooledSite(t *testing.T) {
 	require.Empty(t, pooled(&growth.Site{}, 1))
 }
 
-// TestLeaksOfOtherProcesses: a site that leaks in another process, and is not in the table of the one that
-// is shown, is told in a line.
+// TestLeaksOfOtherProcesses: the table shows the sites of one process. A line below it tells of each site
+// that leaks in another process only.
 func TestLeaksOfOtherProcesses(t *testing.T) {
 	site := func(id symbolize.SiteID, label verdict.Site, confidence float64) growth.Site {
 		v := trend.Verdict{Label: label, Confidence: confidence}
