@@ -180,8 +180,8 @@ func callAddress(l *symbolize.Location, m heapfile.Mapping) uint64 {
 	return uint64(l.Address) - 1
 }
 
-// mappingOf returns the mapping of a location. Of the one of a location whose address is made up,
-// only the file is known; it is that of the program in a Go profile.
+// mappingOf returns the mapping of a location. If the address of the location is made up, only the
+// file of the mapping is known. In a Go profile, that is the program.
 func (b *builder) mappingOf(l *symbolize.Location) (m heapfile.Mapping, ok bool) {
 	module := b.c.symbols.Module(l)
 	switch {

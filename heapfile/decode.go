@@ -272,11 +272,8 @@ func (d *Decoder) body() error {
 	switch {
 	case !complete && !d.goText:
 		d.snap.Completeness.Unfinished, d.snap.Completeness.Truncated = true, true
-		d.warn.add(
-			WarnUnfinished,
-			d.lines.number,
-			"the file ends before its mappings: it is still being written or was truncated",
-		)
+		d.warn.add(WarnUnfinished, d.lines.number,
+			"the file ends before its mappings: it is still being written or was truncated")
 	case endsEarly(d.lines.err):
 		d.warn.add(WarnUnfinished, d.lines.number, "the compressed file ends early: mappings may be missing")
 	}

@@ -21,8 +21,7 @@ func firstCall(t *testing.T, as string, o Options) (Module, Location) {
 	return s.Modules[0], s.Locations[s.Stack(0)[10]]
 }
 
-// TestSysroot checks that files outside the sysroot are not used without a recorded build ID, not even the one that was
-// mapped.
+// TestSysroot checks that files outside the sysroot are not used, not even the one that was mapped.
 func TestSysroot(t *testing.T) {
 	path := standard(t).main
 	root := t.TempDir()
@@ -37,27 +36,6 @@ func TestSysroot(t *testing.T) {
 	require.True(t, l.Named())
 	require.Equal(t, inRoot, m.File)
 	require.Equal(t, path, m.Path, "the path that was mapped")
-}
-
-// TestOutsideTheSysroot checks that a file that the sysroot lacks, as it lacks the C library if it has the program
-// alone, is used from its own path if it has the recorded build ID.
-func TestOutsideTheSysroot(t *testing.T) {
-	mine, root := relinked(t, "-Wl,--build-id=0xcc11223344"), t.TempDir()
-	calls := callsOf(t, mine)[:20]
-	series := seriesOf(t, mapsOf(t, mine, mine, base), loadedAt(calls, base))
-	for id, want := range map[string]Reason{"cc11223344": ReasonNone, "cc55667788": ReasonMissing, "": ReasonMissing} {
-		series.BuildIDs = map[string]string{mine: id}
-		s := resolve(t, series, Options{Sysroot: root})
-		require.Equal(t, want, s.Modules[0].Reason, id)
-		require.Equal(t, want == ReasonNone, s.Locations[s.Stack(0)[10]].Named(), id)
-	}
-	series.BuildIDs = map[string]string{mine: "cc11223344"}
-	inRoot := filepath.Join(root, mine)
-	require.NoError(t, os.MkdirAll(filepath.Dir(inRoot), 0o700))
-	copyFile(t, mine, inRoot)
-	require.Equal(t, inRoot, resolve(t, series, Options{Sysroot: root}).Modules[0].File, "the sysroot comes first")
-	wrong := Options{Sysroot: root, Binary: relinked(t, "-Wl,--build-id=0xcc55667788")}
-	require.Equal(t, ReasonStale, resolve(t, series, wrong).Modules[0].Reason, "the user named another build")
 }
 
 // TestBinary checks that Binary replaces the main program and no other module.

@@ -13,11 +13,11 @@ import (
 type Options struct {
 	// Binary is the file of the main program, or "" if it is at the path that was mapped.
 	Binary string
-	// Sysroot is prepended to every path. Files outside of it are used only if they have the recorded
-	// build ID, because this machine may have other builds at the same paths.
+	// Sysroot is prepended to every path. Files outside of it are not used, because this machine
+	// may have other builds at the same paths.
 	Sysroot string
 	// DebugDirs has directories of separate debug files, or such files. They precede /usr/lib/debug
-	// below Sysroot and, for files outside of it, this machine's.
+	// below Sysroot.
 	DebugDirs []string
 	// PerfMaps has the perf maps and jitdumps of just-in-time compilers; nil means perf-PID.map and
 	// jit-PID.dump in the directory of the snapshots, in /tmp, or in the working directory of the

@@ -38,9 +38,9 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 	return s, nil
 }
 
-// Program returns the main program of a series, with the reason why its file cannot name addresses: it is missing, is
-// not the one that ran, or was stripped. It names none. Program returns nil if no stack has an address in the program, or if the
-// snapshots have names of their own.
+// Program returns the main program of a series, with the reason why its file cannot name addresses:
+// it is missing, is not the one that ran, or was stripped. It names none. Program returns nil if no
+// stack has an address in the program, or if the snapshots have names of their own.
 func Program(ctx context.Context, from *series.Series, o Options) *Module {
 	source := o.source(filepath.Join(from.Dir(), manifest.VDSOFile))
 	s := &Symbols{}

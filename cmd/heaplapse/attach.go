@@ -85,11 +85,8 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
 	})
-	help.Levels(
-		cmd,
-		"duration main-only follow-children wait detach-only every sample-period keep output",
-		"keep-bytes",
-	)
+	help.Levels(cmd, "duration main-only follow-children wait detach-only every sample-period keep output",
+		"keep-bytes")
 }
 
 // options returns the flags with sizes and times parsed.
@@ -132,16 +129,17 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}
-	a.Say("%s; next: heaplapse growth %s%s", outcome, record.ShellQuote(outcome.Dir), filesOf(o.PID))
+	dir := record.ShellQuote(outcome.Dir)
+	a.Say("%s; next: heaplapse growth %s%s", outcome, dir, filesOf(o.PID, dir))
 	return nil
 }
 
-// filesOf is the flag that finds the files of a process that has another root directory, such as
-// one in a container. They are there only as long as the process lives.
-func filesOf(pid int) string {
+// filesOf says how to keep the names of a process that has another root directory, such as one in a
+// container. They are found there only while the process lives.
+func filesOf(pid int, dir string) string {
 	root := fmt.Sprintf("/proc/%d/root", pid)
 	if _, err := os.Stat(root); err != nil || atomicfile.SameFile(root, "/") {
 		return ""
 	}
-	return fmt.Sprintf(" --sysroot %s, as long as the process lives (or heaplapse bundle with it: the names are in the bundle)", root)
+	return fmt.Sprintf(" while the process lives, which has the names in its own root directory; heaplapse bundle %s keeps them", dir)
 }

@@ -151,7 +151,8 @@ func judgeRecording(o *faultedRecording) string {
 		return "left over: " + left
 	}
 	if strings.Contains(o.stderr, "the program runs without a recording: ") {
-		if !strings.Contains(o.stderr, o.dir) {
+		// A limit of open files is about no file.
+		if !strings.Contains(o.stderr, o.dir) && !strings.Contains(o.stderr, "ulimit -n") {
 			return "no message names a file"
 		}
 		if outdir.HasRecording(rec) {

@@ -81,11 +81,8 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	})
 	f.Gate.Add(cmd)
 	f.Base.Add(cmd, "snapshots of earlier runs")
-	help.Levels(
-		cmd,
-		"baseline current workload work force bytes percent output top",
-		"suppressions require-baseline share-of-total z binary sysroot debuginfod",
-	)
+	help.Levels(cmd, "baseline current require-baseline workload work force bytes output top",
+		"percent suppressions share-of-total z binary sysroot debuginfod")
 }
 
 // onlyFlags rejects arguments, which most often come from a glob pattern that the shell has

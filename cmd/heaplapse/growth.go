@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,7 +124,23 @@ func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 	})
 }
 
+// detached returns an error if a path is the number that was meant for --stacks, whose value is
+// optional.
+func (f *growthFlags) detached(paths []string) error {
+	for _, path := range paths {
+		if n, err := strconv.Atoi(path); err == nil && f.stacks == 1 {
+			if _, err := os.Stat(path); err != nil {
+				return fmt.Errorf("--stacks %d: write --stacks=%[1]d", n)
+			}
+		}
+	}
+	return nil
+}
+
 func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
+	if err := f.detached(paths); err != nil {
+		return err
+	}
 	g, err := f.judge(ctx, a.Pipeline(), paths)
 	if err != nil {
 		return err

@@ -164,9 +164,9 @@ var advisedBy = map[string][]option.Option{
 	"growth watch report diff":          {option.GroupBy},
 	"growth":                            {option.Explain},
 	"growth report gate":                {option.Evidence},
-	"info":                              {option.Verbose},
+	"info":                              {option.Verbose, option.Symbols},
 	"report":                            {option.Focus, option.Ignore, option.Markdown},
-	"gate":                              {option.Work, option.Force, option.RequireBaseline, option.TextOutput},
+	"gate":                              {option.Work, option.Workload, option.Force, option.RequireBaseline, option.TextOutput},
 	"record": {
 		option.Engine, option.Library, option.Duration, option.MainOnly, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
@@ -208,8 +208,9 @@ func TestAdvisedFlagsExist(t *testing.T) {
 var flagsOfOthers = map[string]bool{
 	"--perf-basic-prof": true, "--interpreted-frames-native-stack": true, // of Node
 	"--heapsnapshot-signal": true,
-	"--list":                true,                                                                     // of the dynamic loader
-	"--detailed-freq":       true, "--threshold": true, "--time-unit": true, "--fullpath-after": true, // of Valgrind
+	"--build-id":            true, "--only-keep-debug": true, // of ld and objcopy
+	"--list":          true,                                                                     // of the dynamic loader
+	"--detailed-freq": true, "--threshold": true, "--time-unit": true, "--fullpath-after": true, // of Valgrind
 	"--xml": true, "--xml-file": true, "--depth": true, "--alloc-fns": true,
 	"--cap-add": true,               // of docker
 	"--pid":     true, "--as": true, // of prlimit

@@ -121,11 +121,8 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
 	})
 	engines.Complete(cmd)
-	help.Levels(
-		cmd,
-		"engine duration main-only follow-children or-fail every output replace bundle",
-		"dry-run keep library jit every-alloc signal sample-period",
-	)
+	help.Levels(cmd, "engine duration main-only follow-children or-fail every output replace bundle",
+		"dry-run keep library jit every-alloc signal sample-period")
 }
 
 // options returns the flags with sizes and times parsed.

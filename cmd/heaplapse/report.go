@@ -72,11 +72,8 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 		flags.BoolVar(&f.noSource, "no-source", false, "show no lines of source files, as for a page that is sent to others")
 	})
 	reportFormats.Complete(cmd)
-	help.Levels(
-		cmd,
-		"since group-by process focus ignore output format top memory-limit",
-		"until min-bytes suppressions moments binary sysroot debuginfod",
-	)
+	help.Levels(cmd, "since group-by process focus ignore output format top memory-limit",
+		"until min-bytes suppressions moments binary sysroot debuginfod")
 	return cmd
 }
 

@@ -70,11 +70,8 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-HOST-TIME in the current directory)")
 	})
-	help.Levels(
-		cmd,
-		"header cacert insecure no-gc no-goroutines every duration keep output",
-		"timeout max-size wait max-memory",
-	)
+	help.Levels(cmd, "header cacert insecure no-gc no-goroutines every duration keep output",
+		"timeout max-size wait max-memory")
 }
 
 // options returns the flags with sizes, times and headers parsed.

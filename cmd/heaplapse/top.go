@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
@@ -42,7 +43,7 @@ processes, it lists all, and the functions of the largest.
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program freed its memory to exit)")
+		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program exited then)")
 		types := flagset.SampleTypes
 		types.Var(flags, &f.sample, string(convert.InuseSpace), "list by `VALUE`: "+types.String())
 	})
@@ -54,11 +55,8 @@ processes, it lists all, and the functions of the largest.
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
-	help.Levels(
-		cmd,
-		"snapshot sample process focus ignore top output format",
-		"strict demangle binary sysroot debug-dir debuginfod perf-map",
-	)
+	help.Levels(cmd, "snapshot sample process focus ignore top output format",
+		"strict demangle binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
 
@@ -78,7 +76,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	}
 	defer in.Close()
 	if last := len(in.Heads) - 1; f.snapshot == 0 && index != last {
-		a.Warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", in.Heads[last].Path, last+1))
+		a.Warn(fmt.Sprintf("%s was taken when the program exited, and may have freed memory: this is the one before; --snapshot %d selects it", in.Heads[last].Path, last+1))
 	}
 	switch head := in.Heads[index]; {
 	case sample.NeedsAlloc() && !head.HasAlloc:
@@ -108,5 +106,5 @@ func chosenSnapshot(s *series.Series, n int) (int, error) {
 	case n > 0:
 		return n - 1, nil
 	}
-	return s.LastAlive(), nil
+	return sites.Last(s), nil
 }

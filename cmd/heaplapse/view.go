@@ -48,11 +48,8 @@ to it.
 		defineKeepAllocator(flags, &f.keepAllocator)
 		flags.StringVar(&f.sourceRoot, "source-root", "", "show source files below `DIR` (default: the current directory; for a bundle: none)")
 	})
-	help.Levels(
-		cmd,
-		"process focus ignore port no-browser source-root",
-		"strict demangle keep-allocator-frames binary sysroot debug-dir debuginfod perf-map no-cache",
-	)
+	help.Levels(cmd, "process focus ignore port no-browser source-root",
+		"strict demangle keep-allocator-frames binary sysroot debug-dir debuginfod perf-map no-cache")
 	return cmd
 }
 
@@ -73,11 +70,8 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if err := p.Name(ctx, in, source); err != nil {
 		return err
 	}
-	c, err := convert.New(
-		in.Series,
-		in.Symbols,
-		convert.Options{Tool: build.Tool(), Filter: in.Filter, KeepAllocatorFrames: f.keepAllocator},
-	)
+	c, err := convert.New(in.Series, in.Symbols,
+		convert.Options{Tool: build.Tool(), Filter: in.Filter, KeepAllocatorFrames: f.keepAllocator})
 	if err != nil {
 		return err
 	}

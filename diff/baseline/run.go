@@ -55,8 +55,8 @@ type Meta struct {
 	// and the last in seconds, 0 without a clock.
 	Snapshots int
 	Span      float64
-	// Processes is the number of processes that are added up; 0 means one. The other facts are those of
-	// the main one.
+	// Processes is the number of processes that are added up; 0 means one. The other facts are
+	// those of the main one.
 	Processes int
 	// Work is the number of units of work that were done, such as requests; 0 if it is unknown.
 	Work float64
@@ -133,8 +133,8 @@ type Frame struct {
 	Line                   int
 }
 
-// Script reports whether the frame is a line of a Python script. Code is in a module; generated code
-// has other source files.
+// Script reports whether the frame is a line of a Python script. Code is in a module; generated
+// code has other source files.
 func (f *Frame) Script() bool {
 	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
 }

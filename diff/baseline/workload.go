@@ -10,8 +10,8 @@ import (
 // commandPrefix begins a workload that is a hash of a command line.
 const commandPrefix = "command "
 
-// CommandWorkload returns the workload of a command line: a hash, or "" if it is empty. It leaves out
-// directories, which may differ between releases.
+// CommandWorkload returns the workload of a command line: a hash, or "" if it is empty. It leaves
+// out directories, which may differ between releases.
 func CommandWorkload(command []string) string {
 	if len(command) == 0 {
 		return ""
@@ -24,8 +24,8 @@ func CommandWorkload(command []string) string {
 	return commandPrefix + hex.EncodeToString(sum[:6])
 }
 
-// withoutDirectory removes the directory of an argument, or of the value in --flag=VALUE. It returns a
-// URL as it is.
+// withoutDirectory removes the directory of an argument, or of the value in --flag=VALUE. It
+// returns a URL as it is.
 func withoutDirectory(arg string) string {
 	if strings.Contains(arg, "://") {
 		return arg
@@ -45,10 +45,10 @@ func (m *Meta) SameWorkload(o *Meta) bool {
 	return a == b || a == "" || b == ""
 }
 
-// workload returns the workload. It computes hashes anew, because earlier versions left out the directory
-// of the program only.
+// workload returns the workload. It computes hashes anew, because earlier versions left out the
+// directory of the program only.
 func (m *Meta) workload() string {
-	if strings.HasPrefix(m.Workload, commandPrefix) && len(m.Command) > 0 {
+	if m.isCommand() {
 		return CommandWorkload(m.Command)
 	}
 	return m.Workload
@@ -56,8 +56,13 @@ func (m *Meta) workload() string {
 
 // WorkloadName returns the workload for people: the command line instead of its hash.
 func (m *Meta) WorkloadName() string {
-	if strings.HasPrefix(m.Workload, commandPrefix) && len(m.Command) > 0 {
+	if m.isCommand() {
 		return strings.Join(m.Command, " ")
 	}
 	return m.Workload
+}
+
+// isCommand reports whether the workload is the hash of the recorded command line.
+func (m *Meta) isCommand() bool {
+	return strings.HasPrefix(m.Workload, commandPrefix) && len(m.Command) > 0
 }

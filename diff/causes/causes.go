@@ -1,12 +1,12 @@
 // Package causes finds functions that explain the growth of many call paths together.
 //
-// A program may leak through hundreds of functions, each of which grows little, because one of their
-// callers keeps what they allocate. [Find] descends from the outermost callers, as long as one
-// function deeper on the stacks keeps most of the growth of the function before it. Where that ends,
-// the growth spreads over several callees: the function is a cause.
+// A program may leak through hundreds of functions, each of which grows little, because one of
+// their callers keeps what they allocate. [Find] descends from the outermost callers, as long as
+// one function deeper on the stacks keeps most of the growth of the function before it. Where that
+// ends, the growth spreads over several callees: the function is a cause.
 //
-// The result depends only on the order of the paths. The time is proportional to the number of their
-// frames.
+// The result depends only on the order of the paths. The time is proportional to the number of
+// their frames.
 package causes
 
 import "slices"
@@ -47,8 +47,8 @@ const (
 	maxSteps = 64
 )
 
-// Find returns the causes of a growth in bytes, the largest part first. A function is no cause if one
-// site has most of its growth: then the site tells more.
+// Find returns the causes of growth, which is in bytes. The cause of the largest part comes first. A
+// function is not a cause if one site has most of its growth, because the site tells more.
 func Find(paths []Path, growth int64) (out []Cause) {
 	rest, left := make([]int, len(paths)), growth
 	for i := range rest {
@@ -89,9 +89,9 @@ type tally struct {
 	last     int // the path that was counted last
 }
 
-// deeper returns the function with the most growth among those that are nearer to the leaf than c on
-// its paths, and have at least a part of the growth. Of functions with the same growth it is the one
-// that is nearest to the leaf.
+// deeper returns the function with the most growth among those that are nearer to the leaf than c
+// on its paths, and have at least a part of the growth. Of functions with the same growth it is the
+// one that is nearest to the leaf.
 func deeper(paths []Path, c Cause, least float64) (Cause, bool) {
 	tallies := map[int]*tally{}
 	var order []int // of first appearance

@@ -92,10 +92,8 @@ func (p *pair) changes(rows []Row) (changed []Row, unchanged int) {
 			continue
 		}
 		r.Change, r.Moved = r.change(), moved[i]
-		r.Noise = math.Hypot(
-			sites.SamplingNoise(b.Head, r.Base.InuseBytes),
-			sites.SamplingNoise(c.Head, r.Current.InuseBytes),
-		)
+		r.Noise = math.Hypot(sites.SamplingNoise(b.Head, r.Base.InuseBytes),
+			sites.SamplingNoise(c.Head, r.Current.InuseBytes))
 		b.largestFirst(r.BaseSites)
 		c.largestFirst(r.CurrentSites)
 		changed = append(changed, r)

@@ -16,8 +16,8 @@ import (
 type Joined struct {
 	Reports []*Report
 	// LostOnce are the sites with lost memory that do not grow, the largest loss first: it was lost
-	// before the series, or only once. LostLittle are those that grow, but too little or not steadily
-	// enough for another verdict than stable.
+	// before the series, or only once. LostLittle are those that grow, but too little or not
+	// steadily enough for another verdict than stable.
 	LostOnce, LostLittle []*growth.Site
 	// Others are the lost records of functions without a site, the largest first: functions that
 	// allocated little or nothing in the series, or sites that were not judged.

@@ -174,8 +174,8 @@ func (r *memcheckReader) element(at, text string) error {
 	return nil
 }
 
-// amounts matches the sum of a definite loss: "1,056 (56 direct, 1,000 indirect) bytes in 1 blocks are
-// definitely lost in loss record 3 of 3". The element leakedbytes has 1056.
+// amounts matches the sum of a definite loss: "1,056 (56 direct, 1,000 indirect) bytes in 1 blocks
+// are definitely lost in loss record 3 of 3". The element leakedbytes has 1056.
 var amounts = lazyregexp.New(`^[0-9,]+ \([0-9,]+ direct, ([0-9,]+) indirect\) bytes`)
 
 func (r *memcheckReader) amounts(text string) error {

@@ -89,8 +89,8 @@ type Frame struct {
 	Function string
 	File     string
 	Line     int
-	// Module is the path of the program or library, BuildID its build ID, and Offset the ELF virtual
-	// address. Only frames without a function have an offset.
+	// Module is the path of the program or library, BuildID its build ID, and Offset the ELF
+	// virtual address. Only frames without a function have an offset.
 	Module, BuildID string
 	Offset          uint64
 }

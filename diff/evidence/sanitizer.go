@@ -10,8 +10,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
-// maxLine is the part of a line that is read. The rest of a longer line is skipped: it is the end of
-// a C++ name, or other output of the program.
+// maxLine is the part of a line that is read. The rest of a longer line is skipped: it is the end
+// of a C++ name, or other output of the program.
 const maxLine = 1 << 20
 
 // Lines of a report:
@@ -159,8 +159,8 @@ func (r *textReader) addFrame(address, what string, number int) error {
 	return nil
 }
 
-// parseFrame parses "FUNCTION FILE:LINE:COLUMN", "FUNCTION (MODULE+0xOFFSET)" or "(MODULE+0xOFFSET)",
-// each with the build ID after it or without.
+// parseFrame parses "FUNCTION FILE:LINE:COLUMN", "FUNCTION (MODULE+0xOFFSET)" or
+// "(MODULE+0xOFFSET)", each with the build ID after it or without.
 func parseFrame(address, what string) (f Frame, err error) {
 	if f.Address, err = strconv.ParseUint(address, 16, 64); err != nil {
 		return f, err

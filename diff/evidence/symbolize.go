@@ -16,9 +16,9 @@ type Unnamed struct {
 	Err    error
 }
 
-// Symbolize names the addresses of reports that were written without a symbolizer, from the files at
-// their paths below the sysroot of o. It returns the modules whose file is missing, cannot be used,
-// or is another build.
+// Symbolize names the addresses of reports that were written without a symbolizer, from the files
+// at their paths below the sysroot of o. It returns the modules whose file is missing, cannot be
+// used, or is another build.
 func Symbolize(ctx context.Context, reports []*Report, o symbolize.Options) (failed []Unnamed, err error) {
 	for _, report := range reports {
 		modules := unnamed(report)

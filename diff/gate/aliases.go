@@ -8,8 +8,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
-// Alias says that a function of an earlier build goes on under another key ([identity.Keys]): it was
-// renamed, was split, or moved to another module.
+// Alias says that a function of an earlier build goes on under another key ([identity.Keys]): it
+// was renamed, was split, or moved to another module.
 type Alias struct {
 	// Old and New are the keys of the functions in the earlier and in the current build.
 	Old, New identity.Keys

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,8 +28,8 @@ type Mismatch struct {
 	Kind MismatchKind
 	// Runs are the names of the runs that it is about.
 	Runs []string
-	// Earlier and Current are the formats, workloads, or programs that differ. They are empty if the
-	// program is the same.
+	// Earlier and Current are the formats, workloads, or programs that differ. They are empty if
+	// the program is the same.
 	Earlier, Current string
 	// EarlierPeriod and CurrentPeriod are the sampling periods that differ.
 	EarlierPeriod, CurrentPeriod int64
@@ -94,9 +95,9 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	return out
 }
 
-// unrelatedShare is the share of the bytes of each run that match nothing from which on two runs have
-// too little in common to compare: they are of two programs, or one of them lost its names. Every
-// function would be new, and so a regression.
+// unrelatedShare is the share of the bytes of each run that match nothing from which on two runs
+// have too little in common to compare: they are of two programs, or one of them lost its names.
+// Every function would be new, and so a regression.
 const unrelatedShare = 0.9
 
 // unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed
@@ -159,6 +160,7 @@ func (rs runs) caveats() []Note {
 		}
 	}
 	out = append(out, rs.otherProgram()...)
+	out = append(out, rs.otherInterpreter()...)
 	out = append(out, rs.otherProcesses()...)
 	out = append(out, rs.slopesOmitted()...)
 	out = append(out, rs.allocatedOmitted()...)
@@ -177,6 +179,21 @@ func (rs runs) otherProgram() []Note {
 	for _, r := range rs.earlier() {
 		if p := r.Meta.Program; p != current && p != "" && current != "" {
 			return []Note{{Kind: NoteOtherProgram, Run: r.Meta.Name, Text: p, Other: current}}
+		}
+	}
+	return nil
+}
+
+// interpreters are programs that rarely change from run to run, because they run the code that does.
+var interpreters = regexp.MustCompile(`^(java|lua|node|perl|php|python|ruby)[-.0-9]*$`)
+
+// otherInterpreter is a note on the first run under another build of the same interpreter.
+func (rs runs) otherInterpreter() []Note {
+	current := &rs.current().Meta
+	for _, r := range rs.earlier() {
+		m := &r.Meta
+		if m.Program == current.Program && interpreters.MatchString(m.Program) && m.BuildID != current.BuildID {
+			return []Note{{Kind: NoteOtherInterpreter, Run: m.Name, Text: programOf(m), Other: programOf(current)}}
 		}
 	}
 	return nil

@@ -30,9 +30,9 @@ type change struct {
 	rising float64
 	// floor is the smallest noise.
 	floor float64
-	// scatter is the standard deviation between runs, not scaled for their number, at least that of the
-	// smallest noise. noise is the standard deviation that the change is divided by, and need the number
-	// of them that it must reach.
+	// scatter is the standard deviation between runs, not scaled for their number, at least that of
+	// the smallest noise. noise is the standard deviation that the change is divided by, and need
+	// the number of them that it must reach.
 	scatter, noise, need float64
 	// least is the smallest change that the row's thresholds in bytes allow to regress.
 	least float64
@@ -42,11 +42,16 @@ type change struct {
 
 func (c change) delta() float64 { return c.after - c.before }
 
-// listed reports whether the change is large or sure enough to be listed: a tenth of what may regress.
-func (c change) listed() bool { return weigh(c.delta(), c.noise, c.need) >= c.least/10 }
+// listed reports whether the change is large or sure enough to be listed: what may regress, or a
+// tenth of that and more than a sample or two.
+func (c change) listed() bool {
+	const deviations = 2
+	size := math.Abs(c.delta())
+	return size >= c.least || weigh(size, c.noise, c.need) >= c.least/10 && size >= deviations*c.known
+}
 
-// weigh returns the size that a difference counts with: its own, or more if it is surer than required. A
-// difference that is twice as sure counts twice.
+// weigh returns the size that a difference counts with: its own, or more if it is surer than
+// required. A difference that is twice as sure counts twice.
 func weigh(delta, noise, need float64) float64 {
 	surety := 1.0
 	if need > 0 && noise > 0 {
@@ -112,8 +117,8 @@ func (v *view) known(levels []baseline.Level) float64 {
 	return math.Hypot(v.metric.known(0, levels[0]), v.median(v.metric.known, levels))
 }
 
-// rising is the standard deviation that the values of a row have in the base because of its trend: those
-// of a line over a range are spread evenly over it.
+// rising is the standard deviation that the values of a row have in the base because of its trend:
+// those of a line over a range are spread evenly over it.
 func (v *view) rising(levels []baseline.Level) float64 {
 	if v.metric.rise == nil {
 		return 0

@@ -105,8 +105,8 @@ func (f finding) exceeds(l limits, noise float64) bool {
 	return rest > 0 && f.large(l, rest, noise) && percent >= l.Percent && ratio(f.value.Rest(), noise) >= f.change.need
 }
 
-// large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not known
-// well enough to lower them.
+// large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not
+// known well enough to lower them.
 func (f finding) large(l limits, amount, noise float64) bool {
 	if l.chosenSize || !f.view.significant() {
 		return amount >= f.change.least
@@ -278,11 +278,8 @@ func compareDecided(a, b decided) int {
 		}
 		return 2
 	}
-	return cmp.Or(
-		cmp.Compare(order(a.Status), order(b.Status)),
-		cmp.Compare(b.size, a.size),
-		cmp.Compare(a.Function, b.Function),
-	)
+	return cmp.Or(cmp.Compare(order(a.Status), order(b.Status)), cmp.Compare(b.size, a.size),
+		cmp.Compare(a.Function, b.Function))
 }
 
 // heapRow is the heap as a whole.

@@ -40,8 +40,8 @@
 // run has by itself (sampling, the error of a slope), and 2 % of before or of Thresholds.Bytes,
 // because identical values in a few runs do not prove that there is no noise.
 //
-// The first two thresholds are for changes that are just sure enough. A surer change counts for more
-// (see weigh), unless the caller chose a size.
+// The first two thresholds are for changes that are just sure enough. A surer change counts for
+// more (see weigh), unless the caller chose a size.
 //
 // If a set has few runs, its standard deviation is not accurate. It is multiplied by a factor from
 // Student's t distribution, so that an unchanged run reaches z × noise as often as a normal value

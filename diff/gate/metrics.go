@@ -82,9 +82,9 @@ func (rs runs) level() metric {
 func (rs runs) hours(run int) float64 { return rs.all[run].Meta.Span / 3600 }
 
 // slope compares what the slope gains over a whole run, not in an hour: a faster machine does the
-// same work in less time. The Share of the thresholds refers to the bytes in use. The error of a slope is
-// that of its fit, and of sampling: of memory that is replaced during the run, other blocks are sampled
-// at the end than at the beginning.
+// same work in less time. The Share of the thresholds refers to the bytes in use. The error of a
+// slope is that of its fit, and of sampling: of memory that is replaced during the run, other
+// blocks are sampled at the end than at the beginning.
 func (rs runs) slope() metric {
 	hours := rs.hours
 	return metric{

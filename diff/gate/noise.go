@@ -7,8 +7,9 @@ const (
 	LeastBaselines = 4
 	// leastRobust is the smallest set whose median absolute deviation estimates it.
 	leastRobust = 10
-	// leastNoise is the smallest noise, as a share of the value, or of the threshold in bytes if that is
-	// larger: identical values in a few runs do not prove that there is no noise, and small ones least.
+	// leastNoise is the smallest noise, as a share of the value, or of the threshold in bytes if
+	// that is larger: identical values in a few runs do not prove that there is no noise, and small
+	// ones least.
 	leastNoise = 0.02
 	// familyError is the probability that a run without any change fails, over all rows that are
 	// large enough to regress.
@@ -84,8 +85,8 @@ func (v *view) calibrator() func(z float64) calibration {
 	}
 }
 
-// judgeNoise sets the noise of a change, and the z that it must reach. The noise is the largest of the
-// calibrated scatter of the set, the uncertainty of each run by itself, and the floor.
+// judgeNoise sets the noise of a change, and the z that it must reach. The noise is the largest of
+// the calibrated scatter of the set, the uncertainty of each run by itself, and the floor.
 //
 // A set that is too small for an estimate leaves what the runs tell by themselves. A row that still
 // rises in the base, such as a cache that fills up, has no steady level: it may have another one in

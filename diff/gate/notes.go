@@ -33,6 +33,9 @@ const (
 	NoteForced NoteKind = "forced"
 	// NoteOfRun: Text was noted when the current run was summarized.
 	NoteOfRun NoteKind = "run-note"
+	// NoteOtherInterpreter: Run ran under the interpreter Text, and the current run under Other, which
+	// is another build.
+	NoteOtherInterpreter NoteKind = "other-interpreter"
 	// NoteFailedRun: the program of Run failed, as Text says. Run is empty for the current run.
 	NoteFailedRun NoteKind = "failed-run"
 	// NoteFewBaselines: the baseline set has Count runs, fewer than LeastBaselines, so that the

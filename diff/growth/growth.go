@@ -82,7 +82,11 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	gained := groups.heap[scope.Last] - groups.heap[scope.First]
 	j := judgement{scope, columns, symbols, blamer, options, gained, medianRise(scope, columns), crowd}
 	listed := list(j.groups(groups.members), gained, o)
-	result := conclude(scope, groups, judgeHeap(scope, groups.heap, j.imported(groups.members), options), listed)
+	heap := judgeHeap(scope, groups.heap, j.imported(groups.members), options)
+	if o.Filter != nil {
+		heap = heap.withoutProcess()
+	}
+	result := conclude(scope, groups, heap, listed)
 	j.addCauses(result, groups.members, listed)
 	result.decide()
 	return result

@@ -17,6 +17,11 @@ type heap struct {
 	gainedOutside int64
 }
 
+// withoutProcess forgets the resident set, which cannot be compared with a part of the heap.
+func (h heap) withoutProcess() heap {
+	return heap{total: h.total, first: h.first, last: h.last}
+}
+
 // judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
 // set that is not heap. imported are the bytes of code that runs once, which does not leak.
 func judgeHeap(s scope, sizes, imported []int64, o trend.Options) heap {

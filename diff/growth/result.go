@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"slices"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -157,4 +158,16 @@ type Site struct {
 	// Bytes and Objects in use by snapshot; Visible is false where truncation hides them.
 	Bytes, Objects []int64
 	Visible        []bool
+}
+
+// WithoutCurves returns a result without what takes much memory: the curves of its sites, and the
+// stable sites.
+func (r *Result) WithoutCurves() *Result {
+	out := *r
+	out.Sites, out.Stable = slices.Clone(r.Sites), nil
+	for i := range out.Sites {
+		s := &out.Sites[i]
+		s.Bytes, s.Objects, s.Visible = nil, nil, nil
+	}
+	return &out
 }

@@ -34,8 +34,8 @@ func (t *Tally) UnmatchedShare() float64 {
 	return t[Unmatched].Bytes / t.Bytes()
 }
 
-// Unrelated returns the share of the bytes, 0 to 1, that no tier matched on the side that matches better.
-// One side alone may have many bytes that the other lacks: those of a new leak.
+// Unrelated returns the share of the bytes, 0 to 1, that no tier matched on the side that matches
+// better. One side alone may have many bytes that the other lacks: those of a new leak.
 func (t *Tally) Unrelated() float64 {
 	var base, all float64
 	for _, s := range t {

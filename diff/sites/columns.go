@@ -76,10 +76,10 @@ func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) [
 	return out
 }
 
-// Sum adds the columns of a group. A value is hidden if it is hidden for all members. If some members
-// are visible, the hidden bytes of the others are fewer than those of the smallest visible row.
-// Cumulative bytes have no such bound, but they never fall within a process image: where a member is
-// hidden, they are interpolated between the snapshots that show it.
+// Sum adds the columns of a group. A value is hidden if it is hidden for all members. If some
+// members are visible, the hidden bytes of the others are fewer than those of the smallest visible
+// row. Cumulative bytes have no such bound, but they never fall within a process image: where a
+// member is hidden, they are interpolated between the snapshots that show it.
 func Sum(members []Column, heads []*series.Head) Column {
 	var out Column
 	out.pad(len(heads))
@@ -96,8 +96,8 @@ func Sum(members []Column, heads []*series.Head) Column {
 	return out
 }
 
-// interpolated returns cumulative values, with the hidden ones estimated from the visible ones of the
-// same process image: none at its start, evenly more from one to the next, none after the last.
+// interpolated returns cumulative values, with the hidden ones estimated from the visible ones of
+// the same process image: none at its start, evenly more from one to the next, none after the last.
 func interpolated(alloc []int64, heads []*series.Head) []int64 {
 	if !slices.Contains(alloc, Hidden) {
 		return alloc
@@ -166,8 +166,9 @@ func (c *Column) pad(n int) {
 	}
 }
 
-// fill sets hidden values to 0 where the snapshot is complete, and estimates cumulative bytes where only those in
-// use are known to be 0. Afterwards no cumulative bytes are hidden where those in use are known.
+// fill sets hidden values to 0 where the snapshot is complete, and estimates cumulative bytes where
+// only those in use are known to be 0. Afterwards no cumulative bytes are hidden where those in use
+// are known.
 func (c *Column) fill(heads []*series.Head) {
 	for i, h := range heads {
 		bound := h.Completeness.AbsentMax
@@ -184,10 +185,10 @@ func (c *Column) fill(heads []*series.Head) {
 	c.estimate(heads)
 }
 
-// estimate sets the hidden cumulative bytes of the snapshots that show the bytes in use. What a site has freed never
-// falls within a process image. It is taken to rise evenly between the snapshots that show the site. Before the first
-// of them it is as high as there, or as the snapshot allows: when the recording began, the process may have run for
-// long.
+// estimate sets the hidden cumulative bytes of the snapshots that show the bytes in use. What a
+// site has freed never falls within a process image. It is taken to rise evenly between the
+// snapshots that show the site. Before the first of them it is as high as there, or as the snapshot
+// allows: when the recording began, the process may have run for long.
 func (c *Column) estimate(heads []*series.Head) {
 	if !slices.Contains(c.Alloc, Hidden) {
 		return
@@ -213,8 +214,8 @@ func (c *Column) estimate(heads []*series.Head) {
 	}
 }
 
-// setLeading sets the hidden values before the first known one of each process image to that one, or to the bound of
-// the snapshot if that is less.
+// setLeading sets the hidden values before the first known one of each process image to that one,
+// or to the bound of the snapshot if that is less.
 func setLeading(freed []int64, heads []*series.Head) {
 	for first := 0; first < len(freed); {
 		known, end := -1, first

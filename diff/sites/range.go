@@ -10,9 +10,19 @@ func JudgedRange(s *series.Series, from, to int) Range {
 	return Window(moments(s), s.Clock.Source.IsTime(), from, to)
 }
 
-// LastRunning returns the last of the snapshots from first to last, of one process image, that was not
-// taken when the program exited.
+// LastRunning returns the last of the snapshots from first to last, of one process image, that was
+// not taken when the program exited.
 func LastRunning(s *series.Series, first, last int) int { return lastRunning(moments(s), first, last) }
+
+// Last returns the last snapshot of a series that was not taken when the program exited. Its heap is
+// the one that a user asks for who names the series.
+func Last(s *series.Series) int {
+	var first, last int
+	for begin, end := range s.Images(0, len(s.Heads)) {
+		first, last = begin, end
+	}
+	return LastRunning(s, first, last)
+}
 
 // moments are what the choice of the window takes from the snapshots.
 func moments(s *series.Series) []Moment {
@@ -27,8 +37,8 @@ func moments(s *series.Series) []Moment {
 	return out
 }
 
-// ProcessorTimes returns the processor time of the process by each of the snapshots from first to last, in
-// seconds, up to the first snapshot of which it is not known.
+// ProcessorTimes returns the processor time of the process by each of the snapshots from first to
+// last, in seconds, up to the first snapshot of which it is not known.
 func ProcessorTimes(s *series.Series, first, last int) (seconds []float64) {
 	for i := first; i <= last; i++ {
 		time, known := s.ProcessorTimeAt(i)
@@ -40,9 +50,10 @@ func ProcessorTimes(s *series.Series, first, last int) (seconds []float64) {
 	return seconds
 }
 
-// LoadedUntil returns the first of the snapshots from first to last, but the least-th at the earliest, after which the
-// process hardly worked to the end: a load may have ended. Unlike [Window], it asks neither for much time of work nor
-// for a steady heap: it is good for advice only. It returns last if the process worked on, or if that is not known.
+// LoadedUntil returns the first of the snapshots from first to last, but the least-th at the
+// earliest, after which the process hardly worked to the end: a load may have ended. Unlike
+// [Window], it asks neither for much time of work nor for a steady heap: it is good for advice
+// only. It returns last if the process worked on, or if that is not known.
 func LoadedUntil(s *series.Series, first, last, least int) int {
 	work := ProcessorTimes(s, first, last)
 	if !s.Clock.Source.IsTime() || first+len(work) <= last {

@@ -59,10 +59,10 @@ type Moment struct {
 	Exit bool
 }
 
-// Window chooses the snapshots to judge among those with indices from ≤ i < to; to 0 is the end of the
-// series. timed reports whether the times are known. It takes the process image with the most snapshots, the
-// latest of equals. It leaves out the snapshots of the exit, those of an idle time before it, and an empty one
-// long before the others. list is not empty.
+// Window chooses the snapshots to judge among those with indices from ≤ i < to; to 0 is the end of
+// the series. timed reports whether the times are known. It takes the process image with the most
+// snapshots, the latest of equals. It leaves out the snapshots of the exit, those of an idle time
+// before it, and an empty one long before the others. list is not empty.
 func Window(list []Moment, timed bool, from, to int) Range {
 	to = cmp.Or(to, len(list))
 	r := Range{Why: make([]Why, len(list))}
@@ -112,8 +112,9 @@ func longestImage(list []Moment, from, to int) (first, last int) {
 	return first, last
 }
 
-// lastRunning returns the last of the snapshots from first to last, of one process image, that was not
-// taken when the program exited. The manifest, the name of the file, or the size of the heap show that.
+// lastRunning returns the last of the snapshots from first to last, of one process image, that was
+// not taken when the program exited. The manifest, the name of the file, or the size of the heap
+// show that.
 func lastRunning(list []Moment, first, last int) int {
 	for last > first && list[last].Exit {
 		last--
@@ -130,16 +131,16 @@ func lastRunning(list []Moment, first, last int) int {
 	return last
 }
 
-// A process that does nothing does not leak, and its heap then looks as if the leak had stopped. So a
-// series whose process idles to the end is judged up to where the idle time began. An idle time in
-// the middle is left in: what follows it shows how the growth goes on.
+// A process that does nothing does not leak, and its heap then looks as if the leak had stopped. So
+// a series whose process idles to the end is judged up to where the idle time began. An idle time
+// in the middle is left in: what follows it shows how the growth goes on.
 
 const (
 	// idlePace is the greatest rate of work of an idle process, as a share of its usual rate. The
 	// engine's own work for the snapshots of a small service is up to 8 %.
 	idlePace = 0.1
-	// leastWorkingShare is the share of the intervals between snapshots in which the process works at
-	// its usual rate or faster. A program that loads its data and then waits has less.
+	// leastWorkingShare is the share of the intervals between snapshots in which the process works
+	// at its usual rate or faster. A program that loads its data and then waits has less.
 	leastWorkingShare = 0.4
 	// leastWorking is the least number of snapshots before the idle time.
 	leastWorking = 12
@@ -173,8 +174,8 @@ func lastWorking(list []Moment, first, last int) int {
 	return idle
 }
 
-// idleFrom returns the index from which a process idled to the end: that of the last snapshot if it did
-// not.
+// idleFrom returns the index from which a process idled to the end: that of the last snapshot if it
+// did not.
 func idleFrom(list []Moment) int {
 	rate := func(from, to int) float64 {
 		return (list[to].Processor - list[from].Processor) / max(list[to].At-list[from].At, 1e-9)
@@ -194,8 +195,8 @@ func idleFrom(list []Moment) int {
 	return end
 }
 
-// steady reports whether the heap hardly changes from one snapshot to the last, compared with what it
-// gained since the first.
+// steady reports whether the heap hardly changes from one snapshot to the last, compared with what
+// it gained since the first.
 func steady(list []Moment, first, from, last int) bool {
 	size := func(i int) float64 { return float64(list[i].Heap.InuseBytes) }
 	gained := size(from) - size(first)
@@ -208,16 +209,16 @@ func steady(list []Moment, first, from, last int) bool {
 }
 
 const (
-	// longStart is the least time from an empty first snapshot to the second one, in median intervals
-	// of the others, for which it is left out.
+	// longStart is the least time from an empty first snapshot to the second one, in median
+	// intervals of the others, for which it is left out.
 	longStart = 5
 	// leastStarted is the least number of snapshots after it.
 	leastStarted = 8
 )
 
-// startsEmpty reports whether the first snapshot is of a time when the program did not run. massif writes an empty
-// snapshot when Valgrind starts, and further ones only when the program allocates, which may be much later. Over
-// the time between, nothing could grow.
+// startsEmpty reports whether the first snapshot is of a time when the program did not run. massif
+// writes an empty snapshot when Valgrind starts, and further ones only when the program allocates,
+// which may be much later. Over the time between, nothing could grow.
 func startsEmpty(list []Moment) bool {
 	if len(list) <= leastStarted || list[0].Heap.InuseBytes != 0 {
 		return false

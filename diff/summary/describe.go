@@ -53,10 +53,8 @@ func (s *scope) frames(l *symbolize.Location) (out []baseline.Frame) {
 		module = m.Shown()
 	}
 	for _, f := range l.Frames {
-		out = append(
-			out,
-			baseline.Frame{Function: valid(f.Function), Module: valid(module), File: valid(f.File), Line: f.Line},
-		)
+		out = append(out,
+			baseline.Frame{Function: valid(f.Function), Module: valid(module), File: valid(f.File), Line: f.Line})
 	}
 	if len(out) == 0 {
 		out = append(out, baseline.Frame{Function: valid(s.symbols.Label(l)), Module: valid(module)})

@@ -9,12 +9,12 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
-// Pool adds up the runs of the processes of one recording: the sites of each program, and the heaps.
-// The first run is that of the main process, which the result is named after.
+// Pool adds up the runs of the processes of one recording: the sites of each program, and the
+// heaps. The first run is that of the main process, which the result is named after.
 //
-// A level is weighted by the share of the second half of the recording that the process lived in, so
-// that workers that replace one another count as one. Cumulative counts are not weighted. Rest is the
-// total minus the sites, as in [New].
+// A level is weighted by the share of the second half of the recording that the process lived in,
+// so that workers that replace one another count as one. Cumulative counts are not weighted. Rest
+// is the total minus the sites, as in [New].
 func Pool(runs []*baseline.Run) *baseline.Run {
 	if len(runs) == 1 {
 		return runs[0]

@@ -28,8 +28,8 @@ func (s *series) kneeFeatures(f *Features, growth float64) {
 	f.set(FeatureAfterKneeT, k.slope/max(k.se, 1e-3*growth), -100, 1000)
 }
 
-// allocKneeFeatures describe the best two lines that meet over allocated bytes. If those are not known,
-// they are the lines over time.
+// allocKneeFeatures describe the best two lines that meet over allocated bytes. If those are not
+// known, they are the lines over time.
 func (s *series) allocKneeFeatures(f *Features, growth float64) {
 	alloc := s.Alloc
 	if alloc == nil || !(alloc[len(alloc)-1] > alloc[0]) {

@@ -24,9 +24,9 @@ const (
 	keeps = 0.9
 )
 
-// mostConfidence bounds the confidence where the shape is no evidence. A series whose end was not seen
-// may have stopped growing there. One that was seen at its own record highs rises by construction, unless
-// it keeps what it allocates.
+// mostConfidence bounds the confidence where the shape is no evidence. A series whose end was not
+// seen may have stopped growing there. One that was seen at its own record highs rises by
+// construction, unless it keeps what it allocates.
 func (s *series) mostConfidence(l line) float64 {
 	if s.EndUnseen || s.HighWater && s.Dominates && !(l.retention >= keeps) {
 		return evenOdds
@@ -89,7 +89,8 @@ func (s *series) lateLeak(label verdict.Site, f *Features, growth float64) (line
 	return late.line(), true
 }
 
-// stopped is the slope of the last part, as a share of the whole slope, below which growth has stopped.
+// stopped is the slope of the last part, as a share of the whole slope, below which growth has
+// stopped.
 const stopped = 0.15
 
 // oldRise reports whether the end of the series is flat and the last rise so old that chance hardly
@@ -106,12 +107,13 @@ func (c *curves) warming() bool {
 	return c.level.rss < 0.8*max(c.line.RSS, 1) && c.level.remaining < 0.5
 }
 
-// faster is the ratio of the late rate of allocation, or of work, to the early one that counts as a rise.
+// faster is the ratio of the late rate of allocation, or of work, to the early one that counts as a
+// rise.
 const faster = 1.1
 
 // loadDriven reports whether the heap grew because allocation became faster: by Little's law the
-// bytes in use are rate times lifetime, and the lifetime did not change. What has stopped to grow is
-// not explained by the load.
+// bytes in use are rate times lifetime, and the lifetime did not change. What has stopped to grow
+// is not explained by the load.
 func (s *series) loadDriven(l line) bool {
 	if math.IsNaN(l.retention) || l.retention >= 0.5 || l.tail.Slope < stopped*l.Slope {
 		return false

@@ -64,8 +64,8 @@ func Rise(live []float64) float64 {
 	return math.Log(late / early)
 }
 
-// Early returns the mean of a third of a series, from its second value on: the first one is 0 in a recording that
-// begins with its process. It is 0 for fewer than three values.
+// Early returns the mean of a third of a series, from its second value on: the first one is 0 in a
+// recording that begins with its process. It is 0 for fewer than three values.
 func Early(live []float64) float64 {
 	third := len(live) / 3
 	if third == 0 {

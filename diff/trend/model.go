@@ -13,9 +13,10 @@ import (
 	"sync"
 )
 
-// model turns features into the probability that a series leaks. It is a sum of decision trees, fitted
-// by gradient boosting (Friedman 2001; LightGBM) to simulated processes whose leaks are known. Their
-// seeds are none of those that docs/growth-benchmark.md measures with. `make model` fits it again.
+// model turns features into the probability that a series leaks. It is a sum of decision trees,
+// fitted by gradient boosting (Friedman 2001; LightGBM) to simulated processes whose leaks are
+// known. Their seeds are none of those that docs/growth-benchmark.md measures with. `make model`
+// fits it again.
 //
 // No single statistic distinguishes a leak from what looks like one, and no fixed order of tests
 // does: what a flat end means depends on how many rises there were before, and what a straight line
@@ -86,9 +87,9 @@ type modelFile struct {
 // leafUnit is the value of a leaf of 1, in log-odds.
 const leafUnit = 1e-4
 
-// parseModel reads a model. A line "feature NAME NUMBER…" lists the thresholds of a feature. Each other
-// line is a tree in preorder: a split is FEATURE:THRESHOLD, both counted from 0 in the order of the
-// lists, a leaf a number in units of leafUnit. Lines that begin with "#" are comments.
+// parseModel reads a model. A line "feature NAME NUMBER…" lists the thresholds of a feature. Each
+// other line is a tree in preorder: a split is FEATURE:THRESHOLD, both counted from 0 in the order
+// of the lists, a leaf a number in units of leafUnit. Lines that begin with "#" are comments.
 func parseModel(text string) ([]tree, error) {
 	var m modelFile
 	for i := 1; text != ""; i++ {

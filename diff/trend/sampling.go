@@ -34,7 +34,8 @@ func (p Points) chance(size float64) float64 {
 // weight is the number of bytes that an object of a size stands for in the counts.
 func (p Points) weight(size float64) float64 { return size / p.chance(size) }
 
-// sample is the number of bytes that one sampled object of the series stands for; 0 for exact counts.
+// sample is the number of bytes that one sampled object of the series stands for; 0 for exact
+// counts.
 func (p Points) sample() float64 {
 	if p.Period <= 0 {
 		return 0

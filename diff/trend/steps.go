@@ -21,8 +21,8 @@ func (s *series) stepFeatures(f *Features, growth float64) {
 	f.set(FeatureSecured, (y[low]-y[0])/growth, -2, 1)
 }
 
-// movement returns the effective number of rises over the number of steps, and the net growth over the
-// length of the path.
+// movement returns the effective number of rises over the number of steps, and the net growth over
+// the length of the path.
 func movement(y []float64) (evenness, directness float64) {
 	var up, squares, path float64
 	for i := 1; i < len(y); i++ {
@@ -35,8 +35,8 @@ func movement(y []float64) (evenness, directness float64) {
 	return up * up / max(squares, 1) / float64(last), (y[last] - y[0]) / max(path, 1)
 }
 
-// halfFeatures describe the second half by itself: a leak in a function that filled a cache first is a
-// line there.
+// halfFeatures describe the second half by itself: a leak in a function that filled a cache first
+// is a line there.
 func (s *series) halfFeatures(f *Features, growth float64) {
 	y, n := s.Live, len(s.t)
 	half, fifth := n/2, max(1, n/5)

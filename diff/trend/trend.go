@@ -10,8 +10,8 @@ import (
 // Points is a time series. All slices have the same length; T rises.
 type Points struct {
 	T []float64 // seconds, or what else the clock counts
-	// Work is the work that the process had done by then, such as its processor time or the bytes that
-	// it had allocated; nil if unknown. It never falls.
+	// Work is the work that the process had done by then, such as its processor time or the bytes
+	// that it had allocated; nil if unknown. It never falls.
 	Work    []float64
 	Live    []float64 // bytes in use
 	Objects []float64 // objects in use
@@ -25,19 +25,21 @@ type Points struct {
 	Growers int
 	// Share is the growth of the series over that of the heap.
 	Share float64
-	// InStep is the correlation of the steps of the series with those of the other series of the process
-	// that grow, 0 if it is negative or unknown.
+	// InStep is the correlation of the steps of the series with those of the other series of the
+	// process that grow, 0 if it is negative or unknown.
 	InStep float64
 	// HighWater reports whether the points were taken at record highs of the heap, so that the heap
 	// rises by construction.
 	HighWater bool
-	// EndUnseen reports whether the process worked on for long after the last point, and probably did not grow.
+	// EndUnseen reports whether the process worked on for long after the last point, and probably
+	// did not grow.
 	EndUnseen bool
 	// Dominates reports whether the series makes up most of the heap's growth. It then rises by
 	// construction as the heap does.
 	Dominates bool
-	// ImportShare is the share of the growth, 0 to 1, that code allocated which runs once in a process, such
-	// as that of a module that is imported. It names what does not leak, and does not change the probability.
+	// ImportShare is the share of the growth, 0 to 1, that code allocated which runs once in a
+	// process, such as that of a module that is imported. It names what does not leak, and does not
+	// change the probability.
 	ImportShare float64
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
@@ -61,7 +63,8 @@ type Verdict struct {
 	Label verdict.Site
 	// Confidence is the probability that the series leaks. It is set for every label.
 	Confidence float64
-	// Otherwise is the label if the series does not leak. CanLeak reports whether it grew enough to be called a leak.
+	// Otherwise is the label if the series does not leak. CanLeak reports whether it grew enough to
+	// be called a leak.
 	Otherwise verdict.Site
 	CanLeak   bool
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
@@ -83,7 +86,8 @@ type Verdict struct {
 	// Resizing reports whether bytes grow and the number of objects does not, as when one table
 	// doubles.
 	Resizing bool
-	// WorkIsLoad reports whether the work of the process is not used, because it rises with the allocations of the series.
+	// WorkIsLoad reports whether the work of the process is not used, because it rises with the
+	// allocations of the series.
 	WorkIsLoad bool
 	// ImportShare is that of the points.
 	ImportShare float64
@@ -135,14 +139,15 @@ func (v Verdict) WithConfidence(confidence, leakAt float64) Verdict {
 	return v
 }
 
-// Of returns the verdict with the probability that a part of the series leaks, the only one that can.
+// Of returns the verdict with the probability that a part of the series leaks, the only one that
+// can.
 func (v Verdict) Of(part Verdict, o Options) Verdict {
 	v.CanLeak = part.CanLeak
 	return v.WithConfidence(part.Confidence, o.LeakConfidence)
 }
 
-// setLabel sets the confidence and the label. The confidence alone decides whether a series is a leak, a
-// suspect or neither.
+// setLabel sets the confidence and the label. The confidence alone decides whether a series is a
+// leak, a suspect or neither.
 func (v *Verdict) setLabel(confidence, leakAt float64) {
 	v.Confidence, v.Label = confidence, v.Otherwise
 	switch {

@@ -8,8 +8,8 @@ import (
 
 // Two clocks. A program that shares its machine gets processor time at an uneven rate, and one that
 // idles over night does little: over time, its leaks seem to slow down or to stop. Over the work of
-// the process they are lines. Conversely, what depends on time, such as a timer, is a line over time
-// only. So a series is described over both.
+// the process they are lines. Conversely, what depends on time, such as a timer, is a line over
+// time only. So a series is described over both.
 
 // timeShare is the share of the time in the axis of work, so that two points never coincide.
 const timeShare = 0.02
@@ -29,10 +29,11 @@ func workAxis(t, work []float64) []float64 {
 	return axis
 }
 
-// workIsLoad reports whether the process works faster because the series allocates faster, as a program of batches that
-// grow does. What lives for a short time then rises with the work as a leak does: over such a clock the load does not
-// change, and what it holds seems to stay. A process that gets more processor time than before works faster, too, but
-// there a leak is a line over the work, which the rate of allocation does not explain.
+// workIsLoad reports whether the process works faster because the series allocates faster, as a
+// program of batches that grow does. What lives for a short time then rises with the work as a leak
+// does: over such a clock the load does not change, and what it holds seems to stay. A process that
+// gets more processor time than before works faster, too, but there a leak is a line over the work,
+// which the rate of allocation does not explain.
 func (s *series) workIsLoad(l line) bool {
 	if s.work == nil || s.Alloc == nil || s.turnover < shortLived || !s.loadDriven(l) {
 		return false
@@ -52,12 +53,12 @@ func (s *series) workIsLoad(l line) bool {
 // shortLived is the least turnover of a series whose objects are replaced from point to point.
 const shortLived = 0.5
 
-// asGood is the ratio of residuals up to which a rate of allocation, which is known with errors, explains a series as
-// well as the work does.
+// asGood is the ratio of residuals up to which a rate of allocation, which is known with errors,
+// explains a series as well as the work does.
 const asGood = 2
 
-// smoothRate is the rate of allocation around each point, over a quarter of the points. Over a single interval it
-// varies by the number of batches that end in it.
+// smoothRate is the rate of allocation around each point, over a quarter of the points. Over a
+// single interval it varies by the number of batches that end in it.
 func (s *series) smoothRate() []float64 {
 	n := len(s.t)
 	half := max(1, n/8)

@@ -66,8 +66,11 @@ func (s Series) Color() Color { return s.row().color }
 // Among tells how many of several processes have the verdict; name is that of one of them.
 func (s Series) Among(name string, alike, all int) string {
 	of := units.CountOf(all, "process", "processes")
-	if s.row().predicate == nil {
+	switch {
+	case s.row().predicate == nil && alike == all:
 		return "none of " + of + " leaks"
+	case s.row().predicate == nil:
+		return fmt.Sprintf("process %s; %d of %s have no leak", name, alike, of)
 	}
 	return fmt.Sprintf("process %s (%d of %s %s)", name, alike, of, s.row().predicate(alike))
 }
@@ -95,16 +98,16 @@ const (
 
 // Facts are the numbers in the text of a reason.
 type Facts struct {
-	// Sites is the number of sites that the reason is about. Small reports whether they are the small ones, and
-	// not those below one function.
+	// Sites is the number of sites that the reason is about. Small reports whether they are the
+	// small ones, and not those below one function.
 	Sites int
 	Small bool
 	// Snapshots is the number of judged snapshots; Good, how many are good.
 	Snapshots, Good int
 	// Hidden is the growth that truncated snapshots hide, in bytes.
 	Hidden int64
-	// Workers is the number of children that were not recorded, and Short that of processes that have too few
-	// snapshots.
+	// Workers is the number of children that were not recorded, and Short that of processes that
+	// have too few snapshots.
 	Workers, Short int
 }
 

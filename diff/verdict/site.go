@@ -72,7 +72,8 @@ func (s Site) String() string { return sites[s].name }
 // Meaning returns what the verdict says of a site, as a part of a sentence.
 func (s Site) Meaning() string { return sites[s].meaning }
 
-// Explains reports whether the verdict says why the memory grew, or that it does not: then it is no part of a leak.
+// Explains reports whether the verdict says why the memory grew, or that it does not: then it is no
+// part of a leak.
 func (s Site) Explains() bool {
 	family := s.Family()
 	return family == FamilyFills || family == FamilyLoad || s == Stable
@@ -98,7 +99,8 @@ func (s Site) IsSuspicious() bool { return s.IsLeak() || sites[s].family == Fami
 // FailOn are the verdicts at which a check can fail, the most alarming first.
 var FailOn = []string{Leak.String(), Suspect.String()}
 
-// Fails reports whether a check that fails on a verdict ("" for none) does so if sites leak or are suspects.
+// Fails reports whether a check that fails on a verdict ("" for none) does so if sites leak or are
+// suspects.
 func Fails(on string, leaks, suspects int) bool {
 	return on != "" && leaks > 0 || on == Suspect.String() && suspects > 0
 }

@@ -67,6 +67,7 @@ func TestAmong(t *testing.T) {
 	require.Equal(t, "process 7 (1 of 2 processes leaks)", SeriesLeak.Among("7", 1, 2))
 	require.Equal(t, "process 7 (2 of 3 processes are undecided)", SeriesUndecided.Among("7", 2, 3))
 	require.Equal(t, "none of 3 processes leaks", SeriesNoLeak.Among("7", 3, 3))
+	require.Equal(t, "process 7; 1 of 3 processes have no leak", SeriesNoLeak.Among("7", 1, 3))
 }
 
 // place is a part of a file that repeats a table.

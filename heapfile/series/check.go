@@ -55,11 +55,8 @@ func (s *Series) warnImages() {
 		)
 		return
 	}
-	s.warnf(
-		heapfile.WarnRestart,
-		"the process restarted: %d process images in this series, counts restart with each",
-		images,
-	)
+	s.warnf(heapfile.WarnRestart, "the process restarted: %d process images in this series, counts restart with each",
+		images)
 	s.warnLeftovers()
 }
 
@@ -206,22 +203,12 @@ func (s *Series) warnMixed() {
 			s.warnf(heapfile.WarnMixed, "formats differ: %s is %s, %s is %s", first.Path, first.Format, h.Path, h.Format)
 			return
 		case h.Period != first.Period:
-			s.warnf(
-				heapfile.WarnMixed,
-				"sampling periods differ: %s has %d, %s has %d",
-				first.Path,
-				first.Period,
-				h.Path,
-				h.Period,
-			)
+			s.warnf(heapfile.WarnMixed, "sampling periods differ: %s has %d, %s has %d", first.Path, first.Period,
+				h.Path, h.Period)
 			return
 		case h.HasAlloc != first.HasAlloc:
-			s.warnf(
-				heapfile.WarnMixed,
-				"only some of the snapshots have cumulative counts: compare %s with %s",
-				first.Path,
-				h.Path,
-			)
+			s.warnf(heapfile.WarnMixed, "only some of the snapshots have cumulative counts: compare %s with %s",
+				first.Path, h.Path)
 			return
 		}
 	}
@@ -317,13 +304,8 @@ func (s *Series) warnEnd() {
 		if end.Signal == "SIGKILL" {
 			hint = "; the kernel kills processes when memory runs out (see dmesg)"
 		}
-		s.warnf(
-			heapfile.WarnKilled,
-			"the process was killed by %s at %s%s",
-			end.Signal,
-			end.Time.UTC().Format(time.RFC3339),
-			hint,
-		)
+		s.warnf(heapfile.WarnKilled, "the process was killed by %s at %s%s", end.Signal,
+			end.Time.UTC().Format(time.RFC3339), hint)
 	}
 	for _, end := range []*manifest.End{s.Process.End, s.RecordingEnd()} {
 		if end != nil && end.Error != "" {

@@ -18,10 +18,8 @@ func (d *discovery) expand(o Options) (warnings []heapfile.Warning, err error) {
 			out = append(out, f)
 			continue
 		}
-		expanded, err := expand.Expand(
-			expand.File{FS: f.fs, Entry: f.entry, Path: f.path},
-			expand.Options{Snapshots: o.Snapshots, Check: fatal(o.Check)},
-		)
+		expanded, err := expand.Expand(expand.File{FS: f.fs, Entry: f.entry, Path: f.path},
+			expand.Options{Snapshots: o.Snapshots, Check: fatal(o.Check)})
 		switch {
 		case isFatal(err):
 			return nil, err

@@ -31,11 +31,6 @@ func ran(pid int, command string) string {
 		pid, strings.ReplaceAll(command, " ", `","`), strings.Fields(command)[0])
 }
 
-func asked(command string) string {
-	return fmt.Sprintf(`{"recording":{"started":"2026-01-02T03:00:00Z","command":["%s"],"engine":"tcmalloc","library":"/lib/t.so"}}`,
-		strings.ReplaceAll(command, " ", `","`))
-}
-
 func TestManifestSeparatesProcessesOfOnePrefix(t *testing.T) {
 	files := serial(rising(5)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 8, 1), wrote("p.0003.heap", 7, 2), wrote("p.0004.heap", 8, 3))

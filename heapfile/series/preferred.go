@@ -5,9 +5,9 @@ import "cmp"
 // MinSnapshots is the least number of snapshots for a verdict on a process.
 const MinSnapshots = 6
 
-// preferred chooses one of several processes and returns the reason. It cannot judge them. What comes nearest
-// is the growth in the later half of the snapshots: a process that has loaded its program, such as the
-// parent of a service's workers, does not grow any more.
+// preferred chooses one of several processes and returns the reason. It cannot judge them. What
+// comes nearest is the growth in the later half of the snapshots: a process that has loaded its
+// program, such as the parent of a service's workers, does not grow any more.
 func preferred(processes []Process) (index int, why string) {
 	for i := range processes {
 		if compare(&processes[i], &processes[index]) > 0 { // the first of equals is chosen
@@ -20,12 +20,13 @@ func preferred(processes []Process) (index int, why string) {
 	return index, "no heap grew lately, and of those with most snapshots it has the largest"
 }
 
-// compare is positive if p is chosen rather than q. Snapshots of goroutines and those that are too few for a
-// verdict come last.
+// compare is positive if p is chosen rather than q. Snapshots of goroutines and those that are too
+// few for a verdict come last.
 func compare(p, q *Process) int {
 	return cmp.Or(
 		compareBool(!p.Goroutines, !q.Goroutines),
 		compareBool(p.Files >= MinSnapshots, q.Files >= MinSnapshots),
+		compareBool(p.PeakInuse > 0, q.PeakInuse > 0), // a parent that was attached to may allocate nothing
 		cmp.Compare(p.laterGrowth, q.laterGrowth),
 		cmp.Compare(p.Files, q.Files),
 		cmp.Compare(p.PeakInuse, q.PeakInuse),
@@ -43,8 +44,8 @@ func compareBool(p, q bool) int {
 	return -1
 }
 
-// laterGrowth returns by how many bytes a heap of these sizes grew in the later half; 0 if it shrank. The size
-// at the exit of a program that had freed its memory does not count.
+// laterGrowth returns by how many bytes a heap of these sizes grew in the later half; 0 if it
+// shrank. The size at the exit of a program that had freed its memory does not count.
 func laterGrowth(inuse []int64) int64 {
 	last := len(inuse) - 1
 	if Freed(len(inuse), func(i int) int64 { return inuse[i] }) {

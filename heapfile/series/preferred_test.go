@@ -24,6 +24,8 @@ func TestProcessThatGrewLatelyIsSelected(t *testing.T) {
 		"a worker that freed its memory": {[]int{9, 9, 9, 9, 9, 9, 9}, []int{1, 10, 20, 30, 40, 50, 2}, 20, grew},
 		"too few snapshots for a verdict": {
 			[]int{1, 2, 3, 4, 5, 6}, []int{0, 900, 2000}, 10, grew},
+		"an empty parent, and a worker that shrinks": {
+			[]int{0, 0, 0, 0, 0, 0, 0, 0}, []int{9, 8, 7, 6, 5, 4}, 20, largest},
 		"none that grows":       {[]int{5, 5, 5, 5, 5, 5}, []int{7, 7, 7, 7, 7, 7}, 20, largest},
 		"a shell and a program": {[]int{9}, []int{5, 5, 5}, 20, largest},
 		"one snapshot of each":  {[]int{5}, []int{4}, 10, largest},

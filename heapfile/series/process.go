@@ -23,8 +23,8 @@ type Process struct {
 	// PeakInuse is the largest in-use total of its headers, in bytes, raw. It is known only if
 	// there are several processes.
 	PeakInuse int64
-	// Command, Exe, Link and End are known only from a manifest. Link is the symbolic link to Exe by
-	// which the program was run, or "".
+	// Command, Exe, Link and End are known only from a manifest. Link is the symbolic link to Exe
+	// by which the program was run, or "".
 	Command []string
 	Exe     string
 	Link    string
@@ -81,8 +81,8 @@ func (p Process) String() string {
 	return cmp.Or(p.Prefix, p.program, "files without numbers")
 }
 
-// programOf returns the name of the process that wrote a file, and what distinguishes it from others.
-// Both are "" if the file does not say.
+// programOf returns the name of the process that wrote a file, and what distinguishes it from
+// others. Both are "" if the file does not say.
 func programOf(s *heapfile.Summary) (name, id string) {
 	if s == nil {
 		return "", ""
@@ -97,9 +97,9 @@ func programOf(s *heapfile.Summary) (name, id string) {
 	return name, id
 }
 
-// processes groups files by process and sorts each group by number. Files without a number are sorted
-// by the time that they contain. Those without a time stay in the order in which they were given;
-// those of a directory are sorted by name.
+// processes groups files by process and sorts each group by number. Files without a number are
+// sorted by the time that they contain. Those without a time stay in the order in which they were
+// given; those of a directory are sorted by name.
 func (d *discovery) processes(known manifests, check func(more int64) error) []Process {
 	var out []Process
 	index := map[string]int{}
@@ -152,8 +152,8 @@ func processKey(f sourceFile) string {
 	return id
 }
 
-// summarize reads the summaries of the files whose names do not say which process wrote them. A file
-// that cannot be read has none.
+// summarize reads the summaries of the files whose names do not say which process wrote them. A
+// file that cannot be read has none.
 func summarize(files []sourceFile, check func(more int64) error) {
 	var unnumbered []*sourceFile
 	for i := range files {

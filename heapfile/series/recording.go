@@ -15,9 +15,9 @@ import (
 type Recording struct {
 	// Processes are those that wrote snapshots, at least one.
 	Processes []Process
-	// Main is the index of the process that is most likely meant: the one whose heap grew most in the
-	// later half of its snapshots or, if none grew, of those with most snapshots the one with the
-	// largest heap.
+	// Main is the index of the process that is most likely meant: the one whose heap grew most in
+	// the later half of its snapshots or, if none grew, of those with most snapshots the one with
+	// the largest heap.
 	Main int
 	// Problems are the paths that could not be used.
 	Problems []Problem
@@ -30,9 +30,9 @@ type Recording struct {
 	spool   []*spool.Spool
 }
 
-// Find finds the snapshots at paths, as [Open] does, and does not read them; with several processes,
-// it reads their headers. The error is not nil only if nothing could be used. The caller must close
-// the recording.
+// Find finds the snapshots at paths, as [Open] does, and does not read them; with several
+// processes, it reads their headers. The error is not nil only if nothing could be used. The caller
+// must close the recording.
 func Find(paths []string, o Options) (*Recording, error) {
 	d := discovery{stdin: o.Stdin, waiting: o.Waiting}
 	d.addAll(paths)
@@ -119,8 +119,8 @@ func (r *Recording) usable(processes []Process, check func(more int64) error) []
 	return slices.DeleteFunc(processes, func(p Process) bool { return p.Files == 0 })
 }
 
-// Choose returns the index of the process with a number or a prefix; the last element of a prefix is
-// enough.
+// Choose returns the index of the process with a number or a prefix; the last element of a prefix
+// is enough.
 func (r *Recording) Choose(process string) (int, error) {
 	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.matches(process) })
 	if i < 0 {
@@ -142,16 +142,16 @@ func joinProcesses(list []Process) string {
 	return strings.Join(names, ", ")
 }
 
-// Open reads the snapshots of a process, given its index. The error is an [*UnusableError] if none is
-// usable. The problems and warnings of the recording are not those of the series.
+// Open reads the snapshots of a process, given its index. The error is an [*UnusableError] if none
+// is usable. The problems and warnings of the recording are not those of the series.
 func (r *Recording) Open(process int, o Options) (*Series, error) {
 	s := r.series(process, o)
 	return s.read(r, o)
 }
 
 // OpenOne reads the snapshots of the process that the options choose. The series has the problems
-// and warnings of the recording and, unless the options choose a process, a warning of those that are
-// ignored. The error is not nil only if nothing could be used.
+// and warnings of the recording and, unless the options choose a process, a warning of those that
+// are ignored. The error is not nil only if nothing could be used.
 func (r *Recording) OpenOne(o Options) (*Series, error) {
 	chosen := r.Main
 	if o.Process != "" {

@@ -19,17 +19,18 @@ type Options struct {
 	// Sources are further files, besides those of the paths. FS contains them; nil is this machine.
 	Sources []Source
 	FS      fs.FS
-	// Snapshots is the number of snapshots to make of a recording of all allocations, such as heaptrack's.
-	// 0 means DefaultSnapshots.
+	// Snapshots is the number of snapshots to make of a recording of all allocations, such as
+	// heaptrack's. 0 means DefaultSnapshots.
 	Snapshots int
 	// Workers is the number of files to read at once; 0 means one per CPU.
 	Workers int
 	// Stdin is read for the path "-".
 	Stdin io.Reader
-	// Waiting, if not nil, is called with the path of a pipe that has delivered nothing for a second.
+	// Waiting, if not nil, is called with the path of a pipe that has delivered nothing for a
+	// second.
 	Waiting func(path string)
-	// Check, if not nil, is called for each MiB that is read, also by later passes. Its error ends the
-	// reading. It must be safe for concurrent use.
+	// Check, if not nil, is called for each MiB that is read, also by later passes. Its error ends
+	// the reading. It must be safe for concurrent use.
 	Check func(more int64) error
 	// Progress, if not nil, is called after each file with the number of files that were read and
 	// the number of all files.
@@ -157,8 +158,8 @@ func (s *Series) Thinned() (n int) {
 	return n
 }
 
-// Repeated returns the number of snapshots that were left out because they repeat the one before: Go
-// updates its profile of the heap when it has collected garbage.
+// Repeated returns the number of snapshots that were left out because they repeat the one before:
+// Go updates its profile of the heap when it has collected garbage.
 func (s *Series) Repeated() int { return len(s.repeated) }
 
 // dropped returns the snapshots of this process that the recorder removed.

@@ -112,16 +112,3 @@ func Freed(n int, inuse func(i int) int64) bool {
 	}
 	return 2*inuse(last) < inuse(last-1) && 5*inuse(last) < 4*least
 }
-
-// LastAlive returns the last snapshot, or the one before if the program had freed its memory to
-// exit by then.
-func (s *Series) LastAlive() int {
-	var first, last int
-	for begin, end := range s.Images(0, len(s.Heads)) {
-		first, last = begin, end
-	}
-	if s.AtExit(first, last) {
-		return last - 1
-	}
-	return last
-}

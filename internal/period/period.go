@@ -19,10 +19,8 @@ func Start(s *series.Series, text string) (int, error) {
 	if err != nil || index >= 0 {
 		return index, err
 	}
-	first := slices.IndexFunc(
-		s.Clock.At,
-		func(t float64) bool { return t >= seconds },
-	) // times may descend where a process restarted
+	first := slices.IndexFunc(s.Clock.At,
+		func(t float64) bool { return t >= seconds }) // times may descend where a process restarted
 	if first < 0 {
 		return len(s.Heads), nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 )
 
-// Compare compares the last snapshots at two paths. The process of current may name one of each, as in
-// "4711,4712".
+// Compare compares the last snapshots at two paths, without those of an exit. The process of
+// current may name one of each, as in "4711,4712".
 func (p *Pipeline) Compare(
 	ctx context.Context,
 	basePath, currentPath string,
@@ -21,6 +21,7 @@ func (p *Pipeline) Compare(
 	o compare.Options,
 ) (*compare.Comparison, error) {
 	of := processesOf(current.Process)
+	p = p.unusedByBoth()
 	currentSide, err := p.side(ctx, currentPath, current.of(of[1]))
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.S
 	}
 	var side *compare.Side
 	if err = p.Name(ctx, in, o); err == nil {
-		side, err = compare.NewSide(in.Series, in.Symbols, len(in.Heads)-1, in.Filter)
+		side, err = compare.NewSide(in.Series, in.Symbols, p.last(in), in.Filter)
 	}
 	if err != nil {
 		in.Close()
@@ -62,7 +63,8 @@ func (p *Pipeline) openSide(path string, o *Source) (*Input, error) {
 	return in, err
 }
 
-// processesOf returns the processes of the base and of the current snapshots: "BASE,CURRENT", or one for both.
+// processesOf returns the processes of the base and of the current snapshots: "BASE,CURRENT", or
+// one for both.
 func processesOf(both string) [2]string {
 	base, current, two := strings.Cut(both, ",")
 	if !two {

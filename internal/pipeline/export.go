@@ -172,7 +172,7 @@ func (p *Pipeline) ExportDifference(ctx context.Context, base, current string, o
 		if err != nil {
 			return err
 		}
-		last := len(in.Heads) - 1
+		last := p.last(in)
 		snap, err := in.Read(last)
 		if err != nil {
 			return err

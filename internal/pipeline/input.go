@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -48,8 +49,8 @@ type Source struct {
 	Snapshots int
 	// Strict makes every problem a failure.
 	Strict bool
-	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB, and with
-	// the number of bytes before many are allocated.
+	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB, and
+	// with the number of bytes before many are allocated.
 	Check func(more int64) error
 	// Symbols complements a bundle, which has no cache.
 	Symbols symbolize.Options
@@ -192,7 +193,20 @@ func (in *Input) places(o symbolize.Options) symbolize.Options {
 	if b := in.recording.bundle; b != nil {
 		return b.OptionsWith(in.Process, o)
 	}
+	if o.Sysroot == "" {
+		o.Sysroot = otherRoot(in.PID(), symbolize.MainProgram(in.Series))
+	}
 	return o
+}
+
+// otherRoot returns the root directory of a process that runs the program in another one than ours,
+// such as in a container: its files are there. It returns "" if there is no such process.
+func otherRoot(pid int, program string) string {
+	root, exe := fmt.Sprintf("/proc/%d/root", pid), fmt.Sprintf("/proc/%d/exe", pid)
+	if atomicfile.SameFile(root, "/") || !atomicfile.SameFile(root+program, exe) {
+		return ""
+	}
+	return root
 }
 
 // Resolve names the addresses of a series.
@@ -202,7 +216,7 @@ func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) 
 		return err
 	}
 	in.Symbols = symbols
-	p.tellSymbols(symbols, o.Sysroot)
+	p.tellSymbols(symbols)
 	if len(in.recording.Processes) == 1 { // others may need the files
 		p.tellDebugFiles(symbols, o.DebugDirs)
 	}
@@ -235,8 +249,8 @@ func (p *Pipeline) openBundle(paths []string) (*bundle.Bundle, error) {
 	return nil, nil
 }
 
-// recognizable is the number of bytes that show whether a stream is a bundle: a block of zstd has at
-// most 128 KiB.
+// recognizable is the number of bytes that show whether a stream is a bundle: a block of zstd has
+// at most 128 KiB.
 const recognizable = 256 << 10
 
 // openBundleOnStdin opens the bundle on standard input. It returns nil if there is something else,

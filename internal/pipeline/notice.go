@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -28,10 +30,8 @@ type Notice struct {
 	Text string
 	// Doubtful reports whether data is missing or suspect: the result may be wrong because of it.
 	Doubtful bool
-	// Modules are the paths of modules that were not found, and Sysroot is where they were looked for; it may be
-	// empty.
+	// Modules are the paths of modules that were not found.
 	Modules []string
-	Sysroot string
 }
 
 // Severity is the effect of a notice on the exit status.
@@ -59,6 +59,7 @@ const (
 	SkippedBaseline                      // a baseline cannot be read, and is left out
 	ExpiredSuppression                   // a suppression no longer applies
 	NoEvidence                           // a file has no report of leaks
+	ExitLeftOut                          // a snapshot of the exit is not read
 	UnusedDebugFile                      // a debug file that the user named has no names for the snapshots
 )
 
@@ -81,6 +82,18 @@ func (p *Pipeline) tellProblems(problems []series.Problem, strict bool) {
 	}
 }
 
+// last returns the last snapshot that was not taken when the program exited. It reports those that it
+// leaves out.
+func (p *Pipeline) last(in *Input) int {
+	index := sites.Last(in.Series)
+	if end := len(in.Heads) - 1; index != end {
+		path := in.Heads[end].Path
+		p.Tell(Notice{Kind: ExitLeftOut, Subject: path, Text: fmt.Sprintf("%s is read, because the program exited when %s was "+
+			"taken, and may have freed memory: name that file to read it", in.Heads[index].Path, filepath.Base(path))})
+	}
+	return index
+}
+
 // changing reports whether a file was written to a moment ago, or is gone.
 func changing(path string) bool {
 	const unchanged = 10 * time.Second
@@ -88,8 +101,8 @@ func changing(path string) bool {
 	return err != nil || time.Since(info.ModTime()) < unchanged
 }
 
-// once returns the pipeline with a Tell that reports each problem once, although several processes may
-// have it.
+// once returns the pipeline with a Tell that reports each problem once, although several processes
+// may have it.
 func (p *Pipeline) once() *Pipeline {
 	told, out := map[string]bool{}, *p
 	out.Tell = func(n Notice) {
@@ -142,12 +155,12 @@ func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	}
 }
 
-// tellSymbols reports the files that could not be used to name addresses. The system root may be empty.
-func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols, sysroot string) {
+// tellSymbols reports the files that could not be used to name addresses.
+func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 	for _, w := range symbols.Warnings {
 		p.Tell(Notice{Kind: SymbolWarning, Subject: w.Error(), Text: w.Error()})
 	}
-	missing := Notice{Kind: MissingModules, Sysroot: sysroot}
+	missing := Notice{Kind: MissingModules}
 	for i := range symbols.Modules {
 		m := &symbols.Modules[i]
 		switch {
@@ -178,6 +191,20 @@ func (p *Pipeline) tellDebugFiles(symbols *symbolize.Symbols, named []string) {
 			})
 		}
 	}
+}
+
+// unusedByBoth returns a pipeline for the two sides of a comparison: a debug file that one of them
+// does not use is reported only if the other one does not use it either.
+func (p *Pipeline) unusedByBoth() *Pipeline {
+	unused, out := map[string]bool{}, *p
+	out.Tell = func(n Notice) {
+		if n.Kind == UnusedDebugFile && !unused[n.Subject] {
+			unused[n.Subject] = true
+			return
+		}
+		p.Tell(n)
+	}
+	return &out
 }
 
 // unusedDebugFile returns why a debug file is not used; empty for a directory, or if it is used.

@@ -70,11 +70,14 @@ func (p *Pipeline) collectProcess(
 		return err
 	}
 	p.tellProblems(s.Problems, o.Strict)
+	if o.Symbols.Sysroot == "" {
+		c.Search.Sysroot = otherRoot(s.PID(), symbolize.MainProgram(s))
+	}
 	symbols, err := c.Add(ctx, s)
 	if err != nil {
 		return err
 	}
-	p.tellSymbols(symbols, o.Symbols.Sysroot)
+	p.tellSymbols(symbols)
 	if len(r.Processes) == 1 {
 		p.tellDebugFiles(symbols, o.Symbols.DebugDirs)
 	}
@@ -82,8 +85,8 @@ func (p *Pipeline) collectProcess(
 	return nil
 }
 
-// largestSnapshot is the bytes in use on each stack of the largest snapshot. It is noted while snapshots are read: a
-// recorder that runs may remove them later.
+// largestSnapshot is the bytes in use on each stack of the largest snapshot. It is noted while
+// snapshots are read: a recorder that runs may remove them later.
 type largestSnapshot struct {
 	total int64
 	inUse map[heapfile.StackID]int64

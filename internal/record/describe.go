@@ -1,8 +1,12 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -51,11 +55,23 @@ func (p *Plan) Describe() []string {
 	return out
 }
 
-// String returns how many snapshots there are of which processes.
+// String returns how many snapshots there are of which processes, and how the program failed, if it did.
 func (o Outcome) String() string {
 	of := fmt.Sprintf("process %d", o.Main)
 	if o.Processes > 1 {
 		of = fmt.Sprintf("%d processes", o.Processes)
 	}
-	return units.Count(o.Snapshots, "snapshot") + " of " + of
+	return units.Count(o.Snapshots, "snapshot") + " of " + of + o.failure()
+}
+
+// failure returns how the program failed; "" if it did not, or was ended.
+func (o Outcome) failure() string {
+	const shell = 128 // a shell adds it to the number of a signal
+	switch number := cmp.Or(o.Signal, max(o.Status-shell, 0)); {
+	case o.Status == 0 || number == int(syscall.SIGTERM) || number == int(syscall.SIGINT):
+		return ""
+	case o.Signal != 0:
+		return fmt.Sprintf("; the program was killed by %s", unix.SignalName(syscall.Signal(o.Signal)))
+	}
+	return fmt.Sprintf("; the program failed with exit status %d", o.Status)
 }

@@ -127,7 +127,10 @@ func (p *Plan) chooseAuto() error {
 // autoReason returns the reason for the selection of the engine after those that failed with the
 // given errors.
 func (p *Plan) autoReason(failed []error) string {
-	if len(failed) == 0 {
+	switch {
+	case len(failed) == 0 && p.runsPython():
+		return "lowest overhead, and lines of Python"
+	case len(failed) == 0:
 		return "lowest overhead; " + p.Flags.Of(option.Engine) + " tcmalloc records every allocation"
 	}
 	return "not " + failed[0].Error()

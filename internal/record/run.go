@@ -118,7 +118,8 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 		state, err := r.child.Wait()
 		exited <- exit{collect.Exit{State: state, Time: time.Now(), CPU: cpu}, err}
 	}()
-	var timeout <-chan time.Time
+	const patience = 10 * time.Second
+	var timeout, late <-chan time.Time
 	if r.plan.Duration > 0 {
 		timeout = time.After(r.plan.Duration)
 	}
@@ -134,6 +135,9 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 			r.plan.tell("%s %s is over: the program is ended with SIGTERM; unless it handles that, the exit status is 143",
 				r.plan.Flags.Of(option.Duration), r.plan.Duration)
 			r.forward(unix.SIGTERM)
+			late = time.After(patience)
+		case <-late:
+			r.plan.tell("the program still runs %s after SIGTERM, and is waited for: kill -KILL %d ends it", patience, r.child.Pid)
 		case <-canceled:
 			canceled = nil
 			r.forward(unix.SIGTERM)

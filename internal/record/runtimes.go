@@ -60,6 +60,11 @@ func languageHint(path, file string) string {
 	return ""
 }
 
+// runsPython reports whether the program is CPython.
+func (p *Plan) runsPython() bool {
+	return strings.HasPrefix(filepath.Base(p.Target.Exe), "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python")
+}
+
 // runtimeHints returns options that show more of the memory of a language runtime.
 func (p *Plan) runtimeHints() []string {
 	base := filepath.Base(p.Target.Exe)
@@ -70,7 +75,7 @@ func (p *Plan) runtimeHints() []string {
 		return []string{hint}
 	}
 	switch {
-	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
+	case p.runsPython():
 		if !p.engine.seesPython() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
 			return []string{"no lines of Python are named, and its objects of up to 512 bytes are not seen: the built-in " +
 				"engine does both" + p.Flags.If(option.Engine, " (without %s)")}

@@ -74,7 +74,8 @@ func list(root string) (map[string][]string, error) {
 	}
 	packages := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
-		names := slices.DeleteFunc(strings.Fields(line), func(name string) bool { return !strings.HasPrefix(name, module+"/") })
+		owned := func(name string) bool { return strings.HasPrefix(name, module+"/") }
+		names := slices.DeleteFunc(strings.Fields(line), func(name string) bool { return !owned(name) })
 		for i, name := range names {
 			names[i] = strings.TrimPrefix(name, module+"/")
 		}

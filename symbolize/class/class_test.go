@@ -70,7 +70,6 @@ func TestRuntimes(t *testing.T) {
 		"Node.js":        {{Function: "uv_run"}, {Function: "node::SpinEventLoop"}, {Function: "Builtins_JSEntry"}, {Function: "other", Module: "/usr/bin/node"}, {Function: "other", Module: "/opt/node/bin/node"}, {Function: "f", File: "node:fs"}},
 		"Go libraries":   {{Function: "runtime.mallocgc"}, {Function: "runtime.main"}, {Function: "net/http.(*conn).serve"}, {Function: "bytes.growSlice"}},
 		"Rust libraries": {{Function: "alloc::raw_vec::finish_grow"}, {Function: "std::rt::lang_start"}, {Function: "tokio::runtime::task::core::Cell<T,S>::new"}},
-		"PHP":            {{Function: "_emalloc_large"}, {Function: "__zend_malloc"}, {Function: "_safe_erealloc"}, {Function: "execute_ex"}},
 		"Ruby":           {{Function: "vm_exec_core"}}, "Perl": {{Function: "Perl_runops_standard"}},
 		"C++ libraries": {{Function: "operator new"}, {Function: "std::vector<int>::push_back"}}, "the C library": {{Function: "_start"}, {Function: "start_thread"}},
 		"": {

@@ -62,8 +62,8 @@ func medianLine(t, y, s []float64) Line {
 	return Line{slope, medianInPlace(Line{Slope: slope}.residuals(t, y))}
 }
 
-// senInterval is the 95 % interval of the median of slopes, which it reorders: from the slope 0.98 standard
-// deviations of Kendall's S below the middle rank to the slope as far above it (Sen 1968).
+// senInterval is the 95 % interval of the median of slopes, which it reorders: from the slope 0.98
+// standard deviations of Kendall's S below the middle rank to the slope as far above it (Sen 1968).
 func senInterval(s []float64, variance float64) (low, high float64) {
 	n := len(s)
 	if n == 0 {

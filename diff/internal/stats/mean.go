@@ -48,7 +48,8 @@ const fewToRank = 12
 
 // ranked returns what would be v[k] if v were sorted. It reorders v so that nothing before v[k] is
 // larger, and nothing after it is smaller. This is Hoare's selection: v is divided at a value again
-// and again. After too many divisions, what is left is sorted, so that no input takes quadratic time.
+// and again. After too many divisions, what is left is sorted, so that no input takes quadratic
+// time.
 func ranked(v []float64, k int) float64 {
 	low, high := 0, len(v) // v[low:high] contains it
 	for rounds := 2 * bits.Len(uint(len(v))); rounds > 0 && high-low > fewToRank; rounds-- {

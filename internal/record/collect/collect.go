@@ -27,25 +27,28 @@ type Options struct {
 	Shown string
 	// Root is the process that is recorded.
 	Root int
-	// Scope is which of its descendants are recorded, too. ChildrenHint tells the user how to record more.
+	// Scope is which of its descendants are recorded, too. ChildrenHint tells the user how to
+	// record more.
 	Scope        Scope
 	ChildrenHint string
-	// Library is the path of a library that each process maps that can be recorded. "" if it is not known.
+	// Library is the path of a library that each process maps that can be recorded. "" if it is not
+	// known.
 	Library string
 
 	// Keep is the maximum number of snapshots of each process image. 0 means no limit.
 	Keep int
-	// KeepBytes is the maximum size of all snapshots in bytes, as they are stored. 0 means no limit.
+	// KeepBytes is the maximum size of all snapshots in bytes, as they are stored. 0 means no
+	// limit.
 	KeepBytes int64
 	// NoCompress leaves the snapshots as the engine wrote them.
 	NoCompress bool
 
-	// Trigger returns the name of what caused a snapshot about which the engine reports nothing else.
-	// before is the previous snapshot of the process image, or nil. highest is the maximum of the bytes
-	// in use before s. Trigger may be nil: then the cause is unknown.
+	// Trigger returns the name of what caused a snapshot about which the engine reports nothing
+	// else. before is the previous snapshot of the process image, or nil. highest is the maximum of
+	// the bytes in use before s. Trigger may be nil: then the cause is unknown.
 	Trigger func(s, before *written.Snapshot, highest int64) string
-	// CloseFiles, if it is not nil, ends the writing of snapshots. It is called when no process of the
-	// recording is expected to write another one.
+	// CloseFiles, if it is not nil, ends the writing of snapshots. It is called when no process of
+	// the recording is expected to write another one.
 	CloseFiles func() error
 }
 
@@ -92,7 +95,8 @@ type snapshot struct {
 	event   *written.Event // nil if the engine reports none
 	trigger string
 	image   int
-	// compressed is set if only a compressed copy is left. dropped is set if the snapshot was removed.
+	// compressed is set if only a compressed copy is left. dropped is set if the snapshot was
+	// removed.
 	compressed, dropped bool
 }
 
@@ -102,8 +106,8 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]string{}, contained: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{},
-		programs: map[string]bool{},
+		unrecorded: map[int]string{}, contained: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{},
+		removed: map[int]int64{}, programs: map[string]bool{},
 		filtered: map[string]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}

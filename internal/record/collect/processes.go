@@ -188,8 +188,8 @@ func (c *Collector) end(p *process) {
 	}
 }
 
-// noteFilters finds programs under a seccomp filter that this process does not have, such as that of a
-// sandbox which the command has made. The engine does not record them.
+// noteFilters finds programs under a seccomp filter that this process does not have, such as that
+// of a sandbox which the command has made. The engine does not record them.
 func (c *Collector) noteFilters() {
 	own := proc.Filters(os.Getpid())
 	for _, pid := range append([]int{c.o.Root}, proc.Descendants(c.o.Root)...) {

@@ -25,7 +25,8 @@ func SameProgram(a, b int) bool {
 	return err == nil && os.SameFile(of, other)
 }
 
-// OtherRoot reports whether the root directory of a process is not that of this process, as in a container.
+// OtherRoot reports whether the root directory of a process is not that of this process, as in a
+// container.
 func OtherRoot(pid int) bool {
 	own, err := os.Stat("/")
 	if err != nil {
@@ -43,7 +44,8 @@ func pathOf(exe string) string {
 	return strings.TrimSuffix(path, DeletedSuffix)
 }
 
-// Maps reports whether a process maps a file with the name of a path. It is true if that is not known.
+// Maps reports whether a process maps a file with the name of a path. It is true if that is not
+// known.
 func Maps(pid int, path string) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	return err != nil || bytes.Contains(data, []byte("/"+filepath.Base(path)))

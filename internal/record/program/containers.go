@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// containerTools are the programs that start others in containers, with how to get the process number of a container's
-// program on the host. A daemon or a monitor starts it, or it runs in other namespaces, with an environment of its own.
+// containerTools are the programs that start others in containers, with how to get the process
+// number of a container's program on the host. A daemon or a monitor starts it, or it runs in other
+// namespaces, with an environment of its own.
 var containerTools = map[string]string{
 	"docker":  "$(docker inspect -f '{{.State.Pid}}' NAME)",
 	"podman":  "$(podman inspect -f '{{.State.Pid}}' NAME)",
@@ -20,8 +21,8 @@ var containerTools = map[string]string{
 	"kubectl": "PID on its node",
 }
 
-// ContainerRemedy returns what to do instead of recording a program that starts others in containers, by the path of
-// the program; "" for other programs.
+// ContainerRemedy returns what to do instead of recording a program that starts others in
+// containers, by the path of the program; "" for other programs.
 func ContainerRemedy(exe string) string {
 	name := filepath.Base(exe)
 	pid := containerTools[name]

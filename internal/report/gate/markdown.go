@@ -90,7 +90,7 @@ func (g *Report) markdownHead() string {
 			place = "(" + text.Code(v.Where, 80) + ")"
 		}
 		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s. It requested the memory; "+
-			"what keeps it may be one of its callers.\n\n", text.Code(v.Name, 90), place,
+			"another line may keep it.\n\n", text.Code(v.Name, 90), place,
 			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(judged(r.Values[0]))),
 			g.against(r.Values[0]))
 	}

@@ -54,6 +54,9 @@ func noteText(n *gate.Note, f option.Flags) string {
 			gate.LeastBaselines, n.Count)
 	case gate.NoteOtherProgram:
 		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
+	case gate.NoteOtherInterpreter:
+		return fmt.Sprintf("%s ran under %s, the current run under %s, which may load and keep other memory: after an "+
+			"upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
 	case gate.NoteOtherProcesses:
 		return fmt.Sprintf("%s has %s, the current run %d: their memory is added up", n.Run,
 			units.CountOf(n.Count, "process", "processes"), n.Of)
@@ -182,17 +185,17 @@ func TooFewSnapshots(have, least int) string {
 
 // unmatchedReason is why many bytes have no match: names were lost, or functions have other names.
 func (g *Report) unmatchedReason() string {
-	if !g.mostlyNamed() {
+	if g.mostlyUnnamed() {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
 			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
 	}
-	return "of the bytes are in functions that only one side has: they are new, gone or renamed. " +
+	return "of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. " +
 		"What a function nearby lost is not counted against one that is new"
 }
 
-// mostlyNamed reports whether most bytes of the rows without a match are of functions that have
-// names.
-func (g *Report) mostlyNamed() bool {
+// mostlyUnnamed reports whether most bytes of the rows without a match are of functions without a
+// name.
+func (g *Report) mostlyUnnamed() bool {
 	var named, unnamed float64
 	for i := range g.Rows {
 		r := &g.Rows[i]
@@ -206,7 +209,7 @@ func (g *Report) mostlyNamed() bool {
 			named += size
 		}
 	}
-	return named > unnamed
+	return unnamed > named
 }
 
 func samplingText(period int64) string {

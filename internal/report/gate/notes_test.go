@@ -24,6 +24,10 @@ func TestNoteTexts(t *testing.T) {
 		{gate.Note{Kind: gate.NoteOfRun, Text: "judged on snapshots 1 to 5 of 14: one process image"}, "current run: judged on snapshots 1 to 5 of 14: one process image"},
 		{gate.Note{Kind: gate.NoteFailedRun, Text: "exit status 1"}, "the program of the current run failed (exit status 1): it may not have done all of its work"},
 		{gate.Note{Kind: gate.NoteFailedRun, Run: "night01", Text: "SIGSEGV"}, "the program of night01 failed (SIGSEGV): it may not have done all of its work"},
+		{
+			gate.Note{Kind: gate.NoteOtherInterpreter, Run: "night01", Text: "python3.11 571d98e0", Other: "python3.11 a7516ae8"},
+			"night01 ran under python3.11 571d98e0, the current run under python3.11 a7516ae8, which may load and keep other memory: after an upgrade, begin a new baseline set",
+		},
 		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known, only the thresholds apply"},
 		{gate.Note{Kind: gate.NoteOtherProgram, Run: "night01", Text: "shopd", Other: "shopd2"}, "night01 ran shopd, the current run shopd2"},
 		{gate.Note{Kind: gate.NoteNoClock}, "slopes are not compared: the current run has no clock"},

@@ -48,8 +48,8 @@ var statusGroups = []struct {
 	title  string
 }{
 	{gate.Suppressed, "SUPPRESSED: known regressions"},
-	{gate.Changed, "CHANGED, within the thresholds"},
-	{gate.New, "NEW, within the thresholds"},
+	{gate.Changed, "CHANGED, no regression"},
+	{gate.New, "NEW, no regression"},
 	{gate.Moved, "MOVED between neighbours"},
 	{gate.Improved, "IMPROVED"},
 	{gate.Gone, "GONE"},
@@ -75,6 +75,9 @@ func (g *Report) Text(w io.Writer) error {
 	p.Linef("")
 	if !g.FirstRun {
 		p.Linef("%s", g.rest())
+	}
+	if len(g.with(gate.Regressed)) > 0 {
+		p.Linef("note: a row is the function that requests the memory; what keeps it may be a caller, or another row")
 	}
 	for _, line := range g.remarks() {
 		p.Linef("%s", line)

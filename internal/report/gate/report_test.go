@@ -210,7 +210,7 @@ func drifting() *gate.Result {
 // TestUnmatchedBytes: a renamed function has no match, and has not lost its name.
 func TestUnmatchedBytes(t *testing.T) {
 	for function, want := range map[string]string{
-		"shop::put":   "25 % of the bytes are in functions that only one side has: they are new, gone or renamed. ",
+		"shop::put":   "25 % of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. ",
 		"shop+0x1234": "25 % of the bytes have no match in the baselines: only the totals are comparable, ",
 	} {
 		result := drifting()

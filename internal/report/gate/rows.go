@@ -160,6 +160,9 @@ func briefLines(r *gate.Row) []string {
 		v := r.Values[0]
 		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+referenceMark(v),
 			named(r, 50))
+		if v.Metric == gate.MetricAllocated {
+			line += "  (allocated in all)"
+		}
 	}
 	if why := aside(r); why != "" {
 		return []string{line, "       " + why}

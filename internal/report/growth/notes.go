@@ -124,12 +124,8 @@ func (g *Report) Notes() []string {
 	}
 	idle := g.idleEnd()
 	if r.LargestStable != nil {
-		advice := ": record for longer, or select its time with " + g.Flags.Of(option.Since)
-		if idle != "" {
-			advice = "" // the next note has it
-		}
-		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough for a verdict%s",
-			g.Describe(r.LargestStable).Heading(), units.Bytes(r.LargestStable.Gained), advice))
+		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough to be called a leak",
+			g.Describe(r.LargestStable).Heading(), units.Bytes(r.LargestStable.Gained)))
 	}
 	if idle != "" && r.Verdict != verdict.SeriesLeak && g.Next() != idle {
 		out = append(out, idle)

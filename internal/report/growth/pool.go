@@ -2,13 +2,16 @@ package growth
 
 import (
 	"cmp"
-	"slices"
+	"fmt"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -62,17 +65,6 @@ func (g *Report) describeCause() *describedSite {
 	return &describedSite{heading: v.Heading(), blame: v.Blame}
 }
 
-// withoutCurves returns a result without what takes much memory.
-func withoutCurves(r *growth.Result) *growth.Result {
-	out := *r
-	out.Sites, out.Stable = slices.Clone(r.Sites), nil
-	for i := range out.Sites {
-		s := &out.Sites[i]
-		s.Bytes, s.Objects, s.Visible = nil, nil, nil
-	}
-	return &out
-}
-
 // Pools are what the processes of a recording show of each site, and of the heap of each program.
 type Pools map[siteKey][]growth.Evidence
 
@@ -90,9 +82,9 @@ func PoolsOf(all []Process) Pools {
 	return pools
 }
 
-// evidence is what the process of the report shows of each site that grew, whether it is listed or not, and
-// of the heap, in the time that was judged. Of functions that differ only in their template arguments, the likeliest
-// counts.
+// evidence is what the process of the report shows of each site that grew, whether it is listed or
+// not, and of the heap, in the time that was judged. Of functions that differ only in their
+// template arguments, the likeliest counts.
 func (g *Report) evidence(time float64) map[siteKey]growth.Evidence {
 	r, out := g.Result, map[siteKey]growth.Evidence{}
 	if time <= 0 {
@@ -136,4 +128,35 @@ func (g *Report) Pool(pools Pools, o growth.Options) {
 	described := g.describeSites()
 	of := func(s *growth.Site) []growth.Evidence { return pools[described[s.Members[0]].key] }
 	g.Result = g.Result.Pooled(of, pools[heapOf(&g.Series.Process)], o)
+}
+
+// elsewhere tells of sites that leak in other processes, and are not in the table of this one.
+func (g *Report) elsewhere() (out []string) {
+	const most = 3
+	if len(g.Processes) < 2 { // describing all sites takes time
+		return nil
+	}
+	told := map[siteKey]bool{}
+	for _, d := range g.describeSites() {
+		told[d.key] = true
+	}
+	for i := range g.Processes {
+		p := &g.Processes[i]
+		if p.Shown || p.result == nil {
+			continue
+		}
+		for k := range p.result.Sites {
+			s := &p.result.Sites[k]
+			d, described := p.sites[s.Members[0]]
+			if !described || !s.Label.IsLeak() || told[d.key] || len(out) == most {
+				continue
+			}
+			told[d.key] = true
+			name := text.Clean(p.Name())
+			line := fmt.Sprintf("leaks in process %s: %s, %s, chance of a leak: %s", name, d.heading,
+				units.SignedBytes(float64(s.Gained)), text.Percent(s.Confidence))
+			out = append(out, line+g.Flags.If(option.Process, "; %s %s shows it", name))
+		}
+	}
+	return out
 }

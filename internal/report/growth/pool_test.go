@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -49,4 +50,29 @@ func TestPooledSite(t *testing.T) {
 		"chance of a leak: 96 % by this process alone, 98 % by all of them", pooled(&s, 1))
 	require.NotContains(t, pooled(&s, 0), "leaks in")
 	require.Empty(t, pooled(&growth.Site{}, 1))
+}
+
+// TestLeaksOfOtherProcesses: the table shows the sites of one process. A line below it tells of each site
+// that leaks in another process only.
+func TestLeaksOfOtherProcesses(t *testing.T) {
+	site := func(id symbolize.SiteID, label verdict.Site, confidence float64) growth.Site {
+		v := trend.Verdict{Label: label, Confidence: confidence}
+		return growth.Site{Verdict: v, Gained: 2 << 20, Members: []symbolize.SiteID{id}}
+	}
+	other := Process{
+		Process: series.Process{PID: 12},
+		result:  &growth.Result{Sites: []growth.Site{site(1, verdict.Leak, 0.9), site(2, verdict.Leak, 0.78), site(3, verdict.Suspect, 0.4)}},
+		sites: map[symbolize.SiteID]describedSite{
+			1: {key: siteKey{line: 1}, heading: "seen a.py:1"}, 2: {key: siteKey{line: 2}, heading: "keep b.py:2"},
+			3: {key: siteKey{line: 3}, heading: "may c.py:3"},
+		},
+	}
+	third := other
+	third.Process = series.Process{PID: 13}
+	g := &Report{Series: &series.Series{}, Result: &growth.Result{}, Processes: []Process{{Shown: true}, other, third}}
+	g.Flags = option.Flags{option.Process: "--process"}
+	require.Equal(t, []string{
+		"leaks in process 12: seen a.py:1, +2.00 MiB, chance of a leak: 90 %; --process 12 shows it",
+		"leaks in process 12: keep b.py:2, +2.00 MiB, chance of a leak: 78 %; --process 12 shows it",
+	}, g.elsewhere())
 }

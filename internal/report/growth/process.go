@@ -30,26 +30,26 @@ type Process struct {
 	Leaks, Suspects int
 	// Heap is the size of the heap; nil if the process was not judged.
 	Heap *Heap
-	// Site describes the cause or the site that leaks, or may leak, and Blame is its function; "" and nil
-	// if there is none.
+	// Site describes the cause or the site that leaks, or may leak, and Blame is its function; ""
+	// and nil if there is none.
 	Site  string
 	Blame *siteview.Blame
-	// Losses are what other tools found at the sites that leak or may leak, Lost the stable sites with
-	// lost memory, and Records what other tools found at all sites.
+	// Losses are what other tools found at the sites that leak or may leak, Lost the stable sites
+	// with lost memory, and Records what other tools found at all sites.
 	Losses  []*evidence.Record
 	Lost    []LostSite
 	Records []*evidence.Record
 	// Shown reports whether the rest of the report is about this process.
 	Shown bool
 
-	// dataMissing reports whether there is no verdict because data are missing. notJudged is the reason
-	// why the process was not judged at all, as text.
+	// dataMissing reports whether there is no verdict because data are missing. notJudged is the
+	// reason why the process was not judged at all, as text.
 	dataMissing bool
 	notJudged   string
 	// leaked is the number of bytes that Site has leaked at least, times its confidence.
 	leaked float64
-	// result is without the curves of the sites; nil if the process was not judged. sites describes those
-	// that may leak, by their first member, and cause the cause that leaks.
+	// result is without the curves of the sites; nil if the process was not judged. sites describes
+	// those that may leak, by their first member, and cause the cause that leaks.
 	result *growth.Result
 	sites  map[symbolize.SiteID]describedSite
 	cause  *describedSite
@@ -87,7 +87,7 @@ func (g *Report) Judged() Process {
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
-		result: withoutCurves(r), sites: g.describeSites(), cause: g.describeCause(),
+		result: r.WithoutCurves(), sites: g.describeSites(), cause: g.describeCause(),
 		evidence: g.evidence(judgedFor), judgedFor: judgedFor,
 	}
 	p.Files = len(g.Series.Heads)
@@ -141,10 +141,10 @@ func NotJudged(p series.Process, why string) Process {
 	return Process{Process: p, Verdict: verdict.SeriesUndecided, Why: why, dataMissing: true, notJudged: why}
 }
 
-// Worse compares two processes. A leak is worse than missing data, which is worse than no leak. Of two
-// leaks that which has leaked more is worse: a process that ran for a short time shows little, however fast
-// it grew. So the chance of a leak decides together with the time. A process with too few snapshots tells
-// least.
+// Worse compares two processes. A leak is worse than missing data, which is worse than no leak. Of
+// two leaks that which has leaked more is worse: a process that ran for a short time shows little,
+// however fast it grew. So the chance of a leak decides together with the time. A process with too
+// few snapshots tells least.
 func Worse(p, q *Process) int {
 	chance := func(p *Process) float64 {
 		if p.Chance == nil {
@@ -159,8 +159,8 @@ func Worse(p, q *Process) int {
 	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)))
 }
 
-// Short is the number of processes that ran to the end of the recording, have too few snapshots, and had more
-// memory than those that were judged; 0 if they had less.
+// Short is the number of processes that ran to the end of the recording, have too few snapshots,
+// and had more memory than those that were judged; 0 if they had less.
 func Short(all []Process) (n int) {
 	var last time.Time
 	running := false
@@ -214,8 +214,9 @@ func (g *Report) judged() (out []Process) {
 	return out
 }
 
-// Among is the process of the report among several: its name, and how many have the same verdict. It
-// is empty if only one was judged, or none has the verdict, which rests on what the others lack then.
+// Among is the process of the report among several: its name, and how many have the same verdict.
+// It is empty if only one was judged, or none has the verdict, which rests on what the others lack
+// then.
 func (g *Report) Among() string {
 	all := g.judged()
 	if len(all) < 2 {

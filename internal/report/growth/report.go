@@ -118,7 +118,13 @@ func (g *Report) Text(w io.Writer) error {
 		p.Linef("")
 		g.table(p)
 	}
+	for _, line := range g.elsewhere() {
+		p.Linef("%s", line)
+	}
 	p.Linef("%s", g.tested())
+	if g.Result.Verdict == verdict.SeriesLeak {
+		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
+	}
 	for _, n := range g.Notes() {
 		p.Linef("note: %s", n)
 	}

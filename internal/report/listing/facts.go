@@ -42,8 +42,8 @@ func (i *Info) facts(p *text.Printer) {
 	}
 }
 
-// leftOutText is the number of snapshots that the recorder removed, and of those that repeat the one
-// before.
+// leftOutText is the number of snapshots that the recorder removed, and of those that repeat the
+// one before.
 func (i *Info) leftOutText() (line string) {
 	if n := i.Series.Thinned(); n > 0 {
 		line = fmt.Sprintf("; the recorder removed %d more", n) + i.Flags.If(option.Keep, " (%s)")
@@ -264,12 +264,8 @@ func (i *Info) completeText() string {
 	parts := []string{"all snapshots are complete"}
 	if truncated+unfinished > 0 {
 		parts = []string{
-			fmt.Sprintf(
-				"%d truncated, %d unfinished; a site that they do not list has at most %s in use",
-				truncated,
-				unfinished,
-				units.Bytes(bound),
-			),
+			fmt.Sprintf("%d truncated, %d unfinished; a site that they do not list has at most %s in use", truncated,
+				unfinished, units.Bytes(bound)),
 		}
 	}
 	if heap > 0 && deep > 0 {

@@ -23,7 +23,8 @@ type Info struct {
 	All bool
 	// Unnamed is of the last snapshot; nil if the series was not symbolized.
 	Unnamed *siteview.Unnamed
-	// Program is the main program, whose file may be missing or another build; nil if it is not known.
+	// Program is the main program, whose file may be missing or another build; nil if it is not
+	// known.
 	Program *symbolize.Module
 	// Flags are those that the text advises.
 	Flags option.Flags
@@ -137,7 +138,8 @@ func flagsOf(h *series.Head) string {
 	return ""
 }
 
-// findings lists the problems, the warnings of the series, and the first one of each kind in its files.
+// findings lists the problems, the warnings of the series, and the first one of each kind in its
+// files.
 func (i *Info) findings(p *text.Printer) {
 	warnings := text.AllWarnings(i.Series, i.Flags)
 	names := siteview.ProgramRemedy(i.Program, i.Flags)

@@ -95,8 +95,8 @@ func (l *Report) Line() string {
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
 }
 
-// whose is the process that the numbers of the line are of, and what is known of the others; "" if there is only
-// one.
+// whose is the process that the numbers of the line are of, and what is known of the others; "" if
+// there is only one.
 func (l *Report) whose() string {
 	if len(l.Processes) < 2 {
 		return ""

@@ -96,8 +96,8 @@ func newTree(heap int) *tree {
 	return &tree{parents: []int{-1}, functions: []int{heap}, places: make([]places, 1), index: map[[2]int]int{}}
 }
 
-// add adds a path of frames, leaf first, that ends in a node, the index of the one that is blamed,
-// and memory.
+// add adds the memory of a path that ends in a node. The path has frames, the leaf first. blame is
+// the index of the frame that the memory is attributed to.
 func (t *tree) add(node int, path []int, blame int, bytes int64) {
 	for i, f := range path {
 		t.places[node].add(f, i == blame, bytes)

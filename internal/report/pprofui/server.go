@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -252,7 +253,7 @@ func (s *Server) menu(w http.ResponseWriter) {
 		Title   string
 		Entries []entry
 		First   int
-	}{text.SeriesName(s.series), entries, s.series.LastAlive() + 1})
+	}{text.SeriesName(s.series), entries, sites.Last(s.series) + 1})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -58,7 +58,29 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	v.CallPaths = len(row)
 	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
 	v.callers = func() ([]Caller, bool) { return d.sharedCallers(row) }
+	v.lines = func() []int { return d.lines(row) }
 	return v
+}
+
+// lines are the lines on which the call paths of a row pass its function, in no order. A line of another file,
+// of an inlined function of the same name, does not count.
+func (d *Describer) lines(row []symbolize.SiteID) (out []int) {
+	var first *baseline.Frame
+	for _, site := range row {
+		stack := d.stack(site)
+		ref, ok := d.blamer.Blame(stack)
+		if !ok {
+			continue
+		}
+		f := d.frame(&d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0))
+		if first == nil {
+			first = f
+		}
+		if f.Line > 0 && f.Function == first.Function && f.File == first.File && !slices.Contains(out, f.Line) {
+			out = append(out, f.Line)
+		}
+	}
+	return out
 }
 
 // keys are those of a stack.
@@ -77,8 +99,8 @@ func (d *Describer) keys(stack []symbolize.LocationID) identity.Keys {
 	return baseline.KeysOf(frames, max(ref.Frame, 0))
 }
 
-// Cause describes a function through which the call paths of a row grow. ref refers to it on the stack
-// of the first one. The lines at which it calls others differ, so its place is only its file.
+// Cause describes a function through which the call paths of a row grow. ref refers to it on the
+// stack of the first one. The lines at which it calls others differ, so its place is only its file.
 func (d *Describer) Cause(row []symbolize.SiteID, ref class.FrameRef) View {
 	stack := d.stack(row[0])
 	l := &d.symbols.Locations[stack[ref.Position]]
@@ -100,7 +122,8 @@ func (d *Describer) Frames(row []symbolize.SiteID) []Frame {
 	return out
 }
 
-// Caller returns the nearest caller that a test accepts, on the first of a row's call paths that has one.
+// Caller returns the nearest caller that a test accepts, on the first of a row's call paths that
+// has one.
 func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (caller Caller, ok bool) {
 	for _, site := range row {
 		callers := d.callers(site, math.MaxInt)
@@ -142,8 +165,8 @@ func (d *Describer) addScript(v *View, stack []symbolize.LocationID, position in
 		Caller{f.Function, text.Clip(text.Position(f.File, f.Line), maxWhere)}))
 }
 
-// addOwn adds the line of the user's own code that called the function of a library, and the function of
-// the library that it called.
+// addOwn adds the line of the user's own code that called the function of a library, and the
+// function of the library that it called.
 func (d *Describer) addOwn(v *View, row []symbolize.SiteID, blamed class.FrameRef) {
 	stack := d.stack(row[0])
 	own, ok := d.blamer.Own(stack, blamed.Position)
@@ -284,9 +307,9 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	return list.callers
 }
 
-// passedOver reports whether a native caller is left out of the callers of a function: one that runs
-// a script, or a runtime if the function is none. script reports whether lines of a script are on the
-// stack.
+// passedOver reports whether a native caller is left out of the callers of a function: one that
+// runs a script, or a runtime if the function is none. script reports whether lines of a script are
+// on the stack.
 func passedOver(script bool, function, caller class.Class) bool {
 	if script {
 		return caller == class.Runtime || caller == class.Interpreter || caller == class.Library
@@ -329,8 +352,9 @@ func (d *Describer) unnamed(stack []symbolize.LocationID, position int) string {
 	return hinted(d.symbols.Label(l), hint)
 }
 
-// calledBy is the nearest caller with a name, if no other module is in between; else it is empty. direct reports
-// whether there is no other caller in between, either. The start-up code of a program tells nothing.
+// calledBy is the nearest caller with a name, if no other module is in between; else it is empty.
+// direct reports whether there is no other caller in between, either. The start-up code of a
+// program tells nothing.
 func (d *Describer) calledBy(stack []symbolize.LocationID, position int) (function string, direct bool) {
 	module := d.symbols.Locations[stack[position]].Module
 	for i, id := range stack[position+1:] {
@@ -344,8 +368,8 @@ func (d *Describer) calledBy(stack []symbolize.LocationID, position int) (functi
 	return "", false
 }
 
-// calledFrom is the function of another module that called into the module of a place, and its module; empty
-// if it has no name.
+// calledFrom is the function of another module that called into the module of a place, and its
+// module; empty if it has no name.
 func (d *Describer) calledFrom(stack []symbolize.LocationID, position int) string {
 	module := d.symbols.Locations[stack[position]].Module
 	for _, id := range stack[position+1:] {
@@ -362,8 +386,8 @@ func (d *Describer) calledFrom(stack []symbolize.LocationID, position int) strin
 	return ""
 }
 
-// telling is the function at a location; empty if it has no name, or if all programs of a language have it on their
-// stacks, as __libc_start_main and _PyEval_EvalFrameDefault.
+// telling is the function at a location; empty if it has no name, or if all programs of a language
+// have it on their stacks, as __libc_start_main and _PyEval_EvalFrameDefault.
 func (d *Describer) telling(id symbolize.LocationID) string {
 	l := &d.symbols.Locations[id]
 	if c := d.blamer.Classes(id)[0]; !l.Named() || isRuntime(c) || c == class.Interpreter {

@@ -143,9 +143,10 @@ func installSymbols(m *symbolize.Module, f option.Flags) string {
 	how := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass ",
 		text.Message(packageQuery(m.Path)))
 	if strings.Contains(m.Path, "bin/") {
-		how += "the unstripped file, if it is your own, with "
+		how += "the unstripped file, if it is your own, with " + f.Of(option.DebugDir) + " FILE"
+	} else {
+		how += f.Of(option.DebugDir) + " DIR"
 	}
-	how += f.Of(option.DebugDir) + " DIR"
 	if m.BuildID == "" {
 		return how
 	}

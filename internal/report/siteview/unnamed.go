@@ -106,7 +106,8 @@ func (u *Unnamed) Text(p *text.Printer, f option.Flags) {
 	}
 }
 
-// Sentence returns the summary in one line, with the largest row. It is empty if [Unnamed.Negligible].
+// Sentence returns the summary in one line, with the largest row. It is empty if
+// [Unnamed.Negligible].
 func (u *Unnamed) Sentence(f option.Flags) string {
 	if u.Negligible() {
 		return ""
@@ -114,7 +115,8 @@ func (u *Unnamed) Sentence(f option.Flags) string {
 	return u.sum() + ": " + u.reason(u.Rows[0], f)
 }
 
-// Negligible reports whether less than a hundredth of the memory has no name, or nothing was counted. u may be nil.
+// Negligible reports whether less than a hundredth of the memory has no name, or nothing was
+// counted. u may be nil.
 func (u *Unnamed) Negligible() bool { return u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 }
 
 func (u *Unnamed) sum() string {

@@ -52,7 +52,7 @@ func TestUnnamedRemedies(t *testing.T) {
 		"has no symbols in b.so: .*--debug-dir DIR\n":                                                                               {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{1}},
 		"in app: pass the unstripped app, or .* with --debug-dir FILE [(]build ID cd34[)]\n":                                        {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{3}},
 		"in app: app has no build ID: .* --binary FILE; else link it with -Wl,--build-id":                                           {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{4}},
-		"in app: .*dpkg -S '\\*/bin/app'`\\) or pass the unstripped file, if it is your own, with --debug-dir DIR\n":                {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{5}},
+		"in app: .*dpkg -S '\\*/bin/app'`\\) or pass the unstripped file, if it is your own, with --debug-dir FILE\n":               {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{5}},
 		"in a.so and app: pass the unstripped app, .*; install debug symbols .Debian: ":                                             {Reason: symbolize.ReasonNoFunction, Modules: []symbolize.ModuleID{0, 3}},
 		"is damaged in c.so: /lib/c.so: section .symtab: damaged\n":                                                                 {Reason: symbolize.ReasonMalformed, Modules: []symbolize.ModuleID{2}},
 		"generated code without a perf map: .*--perf-map\n":                                                                         {Reason: symbolize.ReasonAnonymous},

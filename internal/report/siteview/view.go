@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -29,16 +30,19 @@ type View struct {
 	Keys identity.Keys
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
-	// Own is the innermost caller of the user's own code, if the function is of a library; else nil. Entry
-	// is the function of the library that it called, unless that is the site's function or has no name.
+	// Own is the innermost caller of the user's own code, if the function is of a library; else
+	// nil. Entry is the function of the library that it called, unless that is the site's function
+	// or has no name.
 	Own, Entry *Caller
-	// Unnamed is why the function has no name; empty if it has a name. Blame.Remedy is how to get it.
+	// Unnamed is why the function has no name; empty if it has a name. Blame.Remedy is how to get
+	// it.
 	Unnamed string
 
 	// Both are expensive, and most tables do not need them.
 	advice      func(resized bool) string
 	callers     func() (callers []Caller, shared bool)
 	ownIsShared func() bool // by all call paths
+	lines       func() []int
 }
 
 // Blame is the frame that a site is attributed to, in JSON.
@@ -89,8 +93,8 @@ func (v View) Clipped(width int) string { return text.ClipName(v.Name, width) }
 // Heading is the title and the place.
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
-// Headline is the heading of a row that stands alone: the line of the user's own code comes first, if the
-// function is of a library.
+// Headline is the heading of a row that stands alone: the line of the user's own code comes first,
+// if the function is of a library.
 func (v View) Headline() string {
 	if v.Own == nil {
 		return v.Heading()
@@ -105,14 +109,46 @@ func (v View) Headline() string {
 	return v.Own.String() + " → " + v.Title() + at
 }
 
-// Advice is what to look at next; it may be empty. resized reports whether the site was seen to grow
-// more than once, as a container does to which elements are added.
+// Advice is what to look at next; it may be empty. resized reports whether the site was seen to
+// grow more than once, as a container does to which elements are added.
 func (v View) Advice(resized bool) string { return v.advice(resized) }
 
 // Callers are the functions that call the site's function, nearest first. A function that calls
 // itself is listed once. Shared reports whether all call paths have these callers; if not, they are
 // those of the largest call path.
 func (v View) Callers() (callers []Caller, shared bool) { return v.callers() }
+
+// paths is the number of call paths, if there are several.
+func (v View) paths(shared bool, on string) string {
+	switch {
+	case v.CallPaths > 1 && shared:
+		return fmt.Sprintf("  (%d call paths%s)", v.CallPaths, on)
+	case v.CallPaths > 1:
+		return fmt.Sprintf("  (the largest of %d call paths%s)", v.CallPaths, on)
+	}
+	return ""
+}
+
+// onLines names the lines of the function that its call paths pass, if there are several: any of them
+// may be the one to change.
+func (v View) onLines() string {
+	const most = 4
+	if v.lines == nil {
+		return ""
+	}
+	list := slices.Sorted(slices.Values(v.lines()))
+	if len(list) < 2 {
+		return ""
+	}
+	if len(list) > most {
+		return fmt.Sprintf(", on %d lines", len(list))
+	}
+	words := make([]string, len(list))
+	for i, line := range list {
+		words[i] = strconv.Itoa(line)
+	}
+	return ", on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
 
 // maxCallers is the number of callers in a call path in one line.
 const maxCallers = 4
@@ -123,12 +159,9 @@ const maxCallers = 4
 func (v View) CallPath(width int) string {
 	callers, shared := v.Callers()
 	callers, own := v.nearest(callers)
-	end := own
-	switch {
-	case v.CallPaths > 1 && shared:
-		end += fmt.Sprintf("  (%d call paths)", v.CallPaths)
-	case v.CallPaths > 1:
-		end += fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
+	end := own + v.paths(shared, v.onLines())
+	if width > 0 && len(callers) > 0 && text.Width(callLine(callers[:1], nameWidths[len(nameWidths)-1])+end) > width {
+		end = own + v.paths(shared, "")
 	}
 	for n := len(callers); n > 0; n-- {
 		for _, longest := range nameWidths {
@@ -144,8 +177,8 @@ func (v View) CallPath(width int) string {
 	return text.Clip(callLine(callers[:1], nameWidths[0])+end, width)
 }
 
-// nearest returns as many callers as a line has, and the text for the user's own one if it is farther away,
-// with the function of the library that it called.
+// nearest returns as many callers as a line has, and the text for the user's own one if it is
+// farther away, with the function of the library that it called.
 func (v View) nearest(callers []Caller) (near []Caller, own string) {
 	most := min(maxCallers, len(callers))
 	if v.Own == nil {
@@ -226,8 +259,8 @@ func where(f *baseline.Frame) string {
 	return ""
 }
 
-// isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the unit
-// of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
+// isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the
+// unit of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
 func isUnit(f *baseline.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
 
 // callersOf are the callers of the frame at index blame, as those of a Describer.

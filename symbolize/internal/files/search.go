@@ -15,57 +15,36 @@ type Search struct {
 	Source
 	// Binary is the file of the main program, "" if it is where it was mapped from.
 	Binary string
-	// Sysroot precedes every path. Files outside it are used only if they have the recorded build ID.
+	// Sysroot precedes every path; files outside it are not used.
 	Sysroot string
-	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such files. They
-	// precede /usr/lib/debug: below Sysroot, and for files outside it also this machine's.
+	// DebugDirs hold separate debug files, in the layout of /usr/lib/debug or side by side, or are such
+	// files. They precede /usr/lib/debug below Sysroot.
 	DebugDirs []string
 }
 
-// debugDirs returns where the debug files of a file are.
-func (s Search) debugDirs(path string) []string {
-	return append(slices.Clip(s.DebugDirs), s.usualDebugDirs(path)...)
-}
-
-// usualDebugDirs returns the directories to which distributions install the debug files of a file.
-func (s Search) usualDebugDirs(path string) []string {
-	const dir = "/usr/lib/debug"
-	below, err := filepath.Rel(s.Sysroot, path)
-	switch {
-	case s.Sysroot == "":
-		return []string{dir}
-	case err == nil && filepath.IsLocal(below): // its debug file is in Sysroot, too
-		return []string{filepath.Join(s.Sysroot, dir)}
-	}
-	return []string{filepath.Join(s.Sysroot, dir), dir}
+func (s Search) debugDirs() []string {
+	return append(slices.Clip(s.DebugDirs), filepath.Join(s.Sysroot, "/usr/lib/debug"))
 }
 
 // Module opens the file of the module that was mapped from path: Binary if it is the main program,
-// else path below Sysroot, else path itself or the debug file with the recorded build ID, else the one
-// that a debuginfod server has. If all that exists is a file with another build ID, which an upgrade may
+// else path below Sysroot, else the debug file with the recorded build ID, else the one that a
+// debuginfod server has. If all that exists is a file with another build ID, which an upgrade may
 // have left at path, Module returns that file.
 func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*elffile.File, error) {
 	if path == VDSOMapping {
 		return s.Open(VDSO)
 	}
-	outside := ""
 	switch {
 	case main && s.Binary != "":
 		path = s.Binary
 	case s.Sysroot != "":
-		path, outside = filepath.Join(s.Sysroot, path), path
+		path = filepath.Join(s.Sysroot, path)
 	}
 	file, err := s.Open(path)
 	if err == nil && (buildID == "" || file.BuildID == "" || file.BuildID == buildID) {
 		return file, nil
 	}
-	var other *elffile.File
-	if buildID != "" && outside != "" { // a system root with the program alone has no C library
-		other = WithBuildID(s, outside, buildID)
-	}
-	if other == nil {
-		other = s.byBuildID(buildID, path)
-	}
+	other := s.byBuildID(buildID, filepath.Base(path))
 	if other == nil {
 		other = s.Fetch(ctx, buildID, debuginfod.Executable)
 	}
@@ -78,13 +57,13 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	return other, nil
 }
 
-// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug, a file in DIR
-// that is named like the one at a path, or DIR itself if it is a file. It returns nil if there is none.
-func (s Search) byBuildID(id, path string) *elffile.File {
+// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug, DIR/name, or
+// DIR itself if it is a file. It returns nil if there is none.
+func (s Search) byBuildID(id, name string) *elffile.File {
 	if len(id) < 3 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil
 	}
-	for _, dir := range s.debugDirs(path) {
+	for _, dir := range s.debugDirs() {
 		if file := WithBuildID(s, filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"), id); file != nil {
 			return file
 		}
@@ -93,7 +72,7 @@ func (s Search) byBuildID(id, path string) *elffile.File {
 		if file := named(s.InDir(dir, id)); file != nil {
 			return file
 		}
-		if file := named(WithBuildID(s, filepath.Join(dir, filepath.Base(path)), id)); file != nil {
+		if file := named(WithBuildID(s, filepath.Join(dir, name), id)); file != nil {
 			return file
 		}
 	}
@@ -129,7 +108,7 @@ func WithBuildID(s Source, path, id string) *elffile.File {
 // DebugFile opens the separate debug file of a file: by build ID, else by .gnu_debuglink, whose CRC
 // must match, else beside the file, else from a debuginfod server. It returns nil if there is none.
 func (s Search) DebugFile(ctx context.Context, file *elffile.File) *elffile.File {
-	if d := s.byBuildID(file.BuildID, file.Path); d != nil {
+	if d := s.byBuildID(file.BuildID, filepath.Base(file.Path)); d != nil {
 		return d
 	}
 	if d := s.byDebugLink(file); d != nil {
@@ -167,7 +146,7 @@ func (s Search) byDebugLink(file *elffile.File) *elffile.File {
 		return nil
 	}
 	candidates := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
-	for _, d := range s.debugDirs(file.Path) {
+	for _, d := range s.debugDirs() {
 		candidates = append(candidates, filepath.Join(d, inRoot, name))
 	}
 	for _, d := range s.DebugDirs {
@@ -212,7 +191,7 @@ func (s Search) AltFile(ctx context.Context, file *elffile.File) *elffile.File {
 		}
 		alt.Close()
 	}
-	if alt := s.byBuildID(id, name); alt != nil {
+	if alt := s.byBuildID(id, filepath.Base(name)); alt != nil {
 		return alt
 	}
 	return s.Fetch(ctx, id, debuginfod.Debuginfo)

@@ -64,11 +64,8 @@ created if necessary. The file appears whole: other processes may read DIR meanw
 		flags.BoolVar(&f.pin, "pin", false, "make the run the reference run: slow drift is measured against it, and prune keeps it")
 	})
 	f.Run.Add(cmd)
-	help.Levels(
-		cmd,
-		"label pin workload work process strict",
-		"blame-rules snapshots max-memory binary sysroot debug-dir debuginfod perf-map no-cache",
-	)
+	help.Levels(cmd, "label pin workload work process strict",
+		"blame-rules snapshots max-memory binary sysroot debug-dir debuginfod perf-map no-cache")
 	return cmd
 }
 

@@ -23,7 +23,8 @@ import (
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Quiet leaves out remarks, and warnings that the result does not depend on. Verbose prints every warning.
+	// Quiet leaves out remarks, and warnings that the result does not depend on. Verbose prints
+	// every warning.
 	Quiet, Verbose bool
 	// Failed reports whether a notice makes the command fail.
 	Failed bool
@@ -75,12 +76,7 @@ func (c *Console) Words(n pipeline.Notice) string {
 		if len(list) > shown && !c.Verbose {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
-		where := ""
-		if n.Sysroot != "" {
-			where = " below " + n.Sysroot + ", nor elsewhere by build ID"
-		}
-		return "not found" + where + ", so their functions have no names: " + strings.Join(list, ", ") +
-			" (see --sysroot, --binary)"
+		return "not found, so their functions have no names: " + strings.Join(list, ", ") + " (see --sysroot, --binary)"
 	case pipeline.SkippedBaseline:
 		return n.Text + "; left out because of --force"
 	}
@@ -97,8 +93,8 @@ func (c *Console) Complain(err error) {
 	}
 }
 
-// reworded returns the text of an error. Where it quotes one of the system about a path, it says what to
-// do instead.
+// reworded returns the text of an error. Where it quotes one of the system about a path, it says
+// what to do instead.
 func reworded(err error) string {
 	var system *fs.PathError
 	if !errors.As(err, &system) {
@@ -131,8 +127,8 @@ func (c *Console) Warn(line string) {
 	}
 }
 
-// Doubt prints a warning about data that is missing or suspect, also if the console is quiet: the result
-// may be wrong because of it.
+// Doubt prints a warning about data that is missing or suspect, also if the console is quiet: the
+// result may be wrong because of it.
 func (c *Console) Doubt(line string) { c.printError("warning: " + line) }
 
 // printError prints a message, which may quote the input.

@@ -26,7 +26,7 @@ type Files struct {
 func (f *Files) Define(flags *pflag.FlagSet) {
 	flags.Var(existing(&f.binary, "the program"), "binary", "the `FILE` of the main program, if it has moved since it ran")
 	root := existing(&f.sysroot, "a directory with programs and libraries")
-	flags.Var(root, "sysroot", "look for programs and libraries below `DIR`; elsewhere only by their recorded build ID")
+	flags.Var(root, "sysroot", "look for programs and libraries below `DIR` only")
 	DefineDebugDirs(flags, &f.debugDirs)
 	f.Debuginfod.Define(flags)
 	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or jitdump `FILE` (repeatable; default: perf-PID.map and jit-PID.dump next to the snapshots or in /tmp)")

@@ -14,7 +14,8 @@ import (
 
 // Series has the flags that choose the snapshots.
 type Series struct {
-	// AllProcesses reports whether the command reads all processes by default. It is set before Define.
+	// AllProcesses reports whether the command reads all processes by default. It is set before
+	// Define.
 	AllProcesses bool
 	// TwoPaths reports whether the command compares two PATHs. It is set before Define.
 	TwoPaths bool

@@ -44,11 +44,8 @@ that questions about several builds find them.
 		flags.BoolVar(&f.force, "force", false, "compare runs of different workloads, formats or sampling periods")
 	})
 	f.Run.Add(cmd)
-	help.Levels(
-		cmd,
-		"output service night workload work process force",
-		"strict blame-rules snapshots max-memory binary sysroot debug-dir debuginfod perf-map",
-	)
+	help.Levels(cmd, "output service night workload work process force",
+		"strict blame-rules snapshots max-memory binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
 

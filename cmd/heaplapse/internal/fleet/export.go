@@ -53,11 +53,8 @@ bytes whenever the same run is exported: after a failure, export it again.
 			"the process is stopped when it reaches `SIZE`, to forecast when")
 	})
 	f.judgeFlags.add(cmd)
-	help.Levels(
-		cmd,
-		"output service host label night workload memory-limit process",
-		"build-seq strict blame-rules binary sysroot debug-dir debuginfod perf-map",
-	)
+	help.Levels(cmd, "output service host label night workload memory-limit process",
+		"build-seq strict blame-rules binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
 

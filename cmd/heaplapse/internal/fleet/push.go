@@ -78,11 +78,8 @@ func (f *pushFlags) add(cmd *cobra.Command) {
 		flags.IntVar(&f.Options.Snapshots, "exemplars", 4, "send at most `N` snapshots of a site, evenly spaced")
 	})
 	f.judgeFlags.add(cmd)
-	help.Levels(
-		cmd,
-		"to url header insecure service host label exemplars process",
-		"cacert timeout retry strict binary sysroot debuginfod",
-	)
+	help.Levels(cmd, "to url header insecure service host label exemplars process",
+		"cacert timeout retry strict binary sysroot debuginfod")
 }
 
 // pusher checks the flags, and returns who sends the profiles.
