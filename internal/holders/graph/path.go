@@ -25,7 +25,7 @@ func (g *Graph) Path(address uint64, most int) (Path, bool) {
 	if !ok {
 		return Path{}, false
 	}
-	n &^= interior
+	n &^= kindBits
 	p := Path{Phase: g.phases[n], Root: -1}
 	for {
 		if len(p.Blocks) < most {
