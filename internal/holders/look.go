@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
+	"github.com/heaplapse/heaplapse/internal/holders/python"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
@@ -42,6 +43,7 @@ type Look struct {
 	roots    []roots.Root
 	graph    *graph.Graph
 	names    names.Process
+	python   *python.Interpreter // may be nil
 }
 
 // Take looks at a process. It returns a [snapshot.Refusal] if that is impossible.
@@ -80,19 +82,38 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	l.roots = roots.Of(roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, o.Own...), Kernel: kernel,
-	}, &l.Heap.Blocks)
-	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, graph.Options{
-		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
-	})
-	if err != nil {
+	if err := l.build(o); err != nil {
 		return err
 	}
+	r := roots.Process{
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, o.Own...), Kernel: kernel,
+	}
+	if l.python != nil {
+		r.Runtime = l.python.Roots()
+	}
+	l.roots = roots.Of(r, &l.Heap.Blocks)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = names.Process{PID: s.PID, Modules: l.process.Modules, Libc: l.process.Libc, Options: o.Symbols}
 	l.listDoubts(pools)
 	return s.Err()
+}
+
+// build reads the pointers between the blocks.
+func (l *Look) build(o Options) (err error) {
+	s := l.snapshot
+	options := graph.Options{
+		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
+	}
+	l.python, err = python.Find(python.Process{
+		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: &l.Heap.Blocks,
+	})
+	if err != nil {
+		l.Doubts = append(l.Doubts, err.Error())
+	} else if l.python != nil {
+		options.Content = l.python
+	}
+	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, options)
+	return err
 }
 
 func (l *Look) listDoubts(pools pymalloc.Result) {
@@ -125,6 +146,8 @@ type Kind string
 
 // Kinds of holders.
 const (
+	Module   Kind = "module" // of Python
+	Frame    Kind = "frame"  // of a function of Python that runs
 	Global   Kind = "global"
 	Kernel   Kind = "kernel"
 	TLS      Kind = "thread-local"
@@ -138,7 +161,8 @@ const (
 )
 
 var kinds = map[graph.Phase]Kind{
-	roots.Global: Global, roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
+	roots.Module: Module, roots.Frame: Frame, roots.Temporary: Frame, roots.Global: Global,
+	roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
 	roots.Shared: Shared, roots.Stale: Doubtful, graph.Doubtful: Doubtful, graph.Lost: Lost, graph.UnderLost: Lost,
 	graph.Cycle: Cycle,
 }
@@ -146,7 +170,7 @@ var kinds = map[graph.Phase]Kind{
 // Holder tells what holds a block.
 type Holder struct {
 	Kind Kind
-	// Name is that of the variable, or of the thread.
+	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
 	// Function is that of a stack.
 	Function string
@@ -154,6 +178,8 @@ type Holder struct {
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
+	// Steps has the objects on the way, if the process runs Python.
+	Steps []names.Step
 }
 
 // maxPath limits the blocks of a Holder: the last ones are kept.
@@ -174,6 +200,13 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		h := Holder{Kind: kinds[p.Phase], Blocks: p.Blocks}
 		if len(l.Doubts) > 0 && (h.Kind == Lost || h.Kind == Cycle) {
 			h.Kind = Doubtful
+		}
+		if l.python != nil {
+			root := roots.Root{}
+			if p.Root >= 0 {
+				root = l.roots[p.Root]
+			}
+			h.Name, h.Steps = l.python.Describe(root, p)
 		}
 		if p.Root >= 0 {
 			switch r := l.roots[p.Root]; {

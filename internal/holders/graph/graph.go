@@ -33,7 +33,13 @@ type Content interface {
 	// one object and those of another is none.
 	Object(b blocks.Range) (before uint8)
 	// Doubtful appends the parts of a block whose words are most likely no pointers.
-	Doubtful(b blocks.Range, list []blocks.Range) []blocks.Range
+	Doubtful(b blocks.Range, list []Part) []Part
+}
+
+// Part is memory whose words are most likely no pointers, or certainly none that keep a block in use.
+type Part struct {
+	blocks.Range
+	None bool
 }
 
 // ErrLimit is wrapped by the error of Build if the graph would take more memory than MaxBytes.
@@ -115,7 +121,7 @@ func (g *Graph) findObjects() {
 func (g *Graph) readAll(listed []blocks.Range) error {
 	g.rows = make([]uint32, 0, g.nodes+1)
 	scan := scanner{Memory: g.memory}
-	var parts []blocks.Range
+	var parts []Part
 	for _, r := range g.set.Regions() {
 		scan.start(r.Range)
 		for b := range r.All() {
@@ -128,7 +134,7 @@ func (g *Graph) readAll(listed []blocks.Range) error {
 			}
 			parts = parts[:0]
 			for i := 0; i < len(listed) && listed[i].Start < b.End; i++ {
-				parts = append(parts, listed[i])
+				parts = append(parts, Part{Range: listed[i]})
 			}
 			if g.content != nil {
 				parts = g.content.Doubtful(b.Range, parts)
@@ -145,7 +151,7 @@ func (g *Graph) readAll(listed []blocks.Range) error {
 }
 
 // read adds the edges of a block, which is the last one. parts lists what of it is doubtful.
-func (g *Graph) read(scan *scanner, b blocks.Range, parts []blocks.Range) {
+func (g *Graph) read(scan *scanner, b blocks.Range, parts []Part) {
 	from := uint32(len(g.rows) - 1)
 	first := g.edges.n
 	links := g.links(from, b)
@@ -155,10 +161,14 @@ func (g *Graph) read(scan *scanner, b blocks.Range, parts []blocks.Range) {
 			return
 		}
 		for _, d := range parts {
-			if d.Contains(address) {
-				to = to&^kindBits | doubtful
-				break
+			if !d.Contains(address) {
+				continue
 			}
+			if d.None {
+				return
+			}
+			to = to&^kindBits | doubtful
+			break
 		}
 		if g.edges.n == first || g.edges.at(g.edges.n-1) != to {
 			g.edges.add(to)

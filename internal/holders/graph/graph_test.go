@@ -83,13 +83,18 @@ type random struct {
 // Object is that of Content.
 func (g *random) Object(b blocks.Range) uint8 { return g.before[b.Start] }
 
-// Doubtful is that of Content: the last word of some blocks.
-func (g *random) Doubtful(b blocks.Range, list []blocks.Range) []blocks.Range {
+// Doubtful is that of Content: the last word of some blocks, and the first word of others, which is none.
+func (g *random) Doubtful(b blocks.Range, list []Part) []Part {
 	if g.endIsDoubtful(b) {
-		list = append(list, blocks.Range{Start: b.End - 8, End: b.End})
+		list = append(list, Part{Range: blocks.Range{Start: b.End - 8, End: b.End}})
+	}
+	if g.startIsNone(b) {
+		list = append([]Part{{Range: blocks.Range{Start: b.Start, End: b.Start + 8}, None: true}}, list...)
 	}
 	return list
 }
+
+func (g *random) startIsNone(b blocks.Range) bool { return g.before != nil && b.Start%11 == 0 }
 
 func (g *random) endIsDoubtful(b blocks.Range) bool { return g.before != nil && b.Start%7 == 0 }
 
@@ -187,6 +192,9 @@ func (g *random) pointers(i int, doubtful bool) (list []int) {
 		head := g.toHead(to, g.word(at))
 		if head && at < object && at+16 >= object {
 			continue // a link
+		}
+		if at == b.Start && g.startIsNone(b.Range) {
+			continue
 		}
 		if doubtful || !head && !g.isDoubtful(at) && (at+8 < b.End || !g.endIsDoubtful(b.Range)) {
 			list = append(list, to)

@@ -39,6 +39,7 @@ type Marks struct {
 	phases  []Phase
 	queue   []uint32
 	done    int // what is in the queue before has its phase
+	scan    scanner
 }
 
 // hit is a word of a root that holds a block.
@@ -51,7 +52,7 @@ const isRoot = 1 << 31
 
 // Mark follows the pointers from the roots. It must be called once.
 func (g *Graph) Mark(roots []Root) {
-	g.roots = roots
+	g.roots, g.scan = roots, scanner{Memory: g.memory}
 	g.parents, g.phases = make([]uint32, g.nodes), make([]Phase, g.nodes)
 	g.queue = make([]uint32, 0, g.nodes)
 	order := make([]int, len(roots))
@@ -76,7 +77,7 @@ func (g *Graph) Mark(roots []Root) {
 	}
 	g.markDoubtful()
 	g.markLost()
-	g.queue = nil
+	g.queue, g.scan = nil, scanner{}
 }
 
 // endPhase says in which phase the newest blocks of the queue were reached.
@@ -103,11 +104,11 @@ func (g *Graph) seed(root int, kind uint32) {
 	if g.roots[root].Range.Size() == 0 {
 		return
 	}
-	scan := scanner{Memory: g.memory}
-	scan.start(g.roots[root].Range)
-	scan.words(g.roots[root].Range, g.span, see)
+	before := g.scan.unreadable
+	g.scan.start(g.roots[root].Range)
+	g.scan.words(g.roots[root].Range, g.span, see)
 	if kind == interior {
-		g.unreadable += scan.unreadable
+		g.unreadable += g.scan.unreadable - before
 	}
 }
 
