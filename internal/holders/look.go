@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"github.com/heaplapse/heaplapse/internal/holders/samples"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -23,8 +25,6 @@ import (
 type Options struct {
 	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
 	MaxBytes uint64
-	// Own lists memory of heaplapse's engine in the process, which does not hold blocks.
-	Own []blocks.Range
 	// Symbols locate files.
 	Symbols symbolize.Options
 }
@@ -39,6 +39,8 @@ type Look struct {
 
 	snapshot *snapshot.Snapshot
 	process  *target.Process
+	samples  *samples.Table // nil if heaplapse's engine does not record the process
+	taken    time.Time
 	roots    []roots.Root
 	graph    *graph.Graph
 	names    names.Process
@@ -51,7 +53,7 @@ func Take(pid int, o Options) (*Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Look{snapshot: s}
+	l := &Look{snapshot: s, taken: time.Now()}
 	// What the kernel has may change: both readings count.
 	if err := l.read(o, append(kernel, roots.KernelWords(pid)...)); err != nil {
 		if early := s.Err(); early != nil {
@@ -70,6 +72,10 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	if l.process.Libc == nil {
 		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
 	}
+	own, err := l.readSamples()
+	if err != nil {
+		return err
+	}
 	p := glibc.ProcessOf(s.Memory, s.Mappings, l.process.Libc.Path)
 	p.Resident = s.Resident
 	if l.Heap, err = glibc.Walk(p); err != nil {
@@ -81,7 +87,7 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 		return err
 	}
 	l.roots = roots.Of(roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, o.Own...), Kernel: kernel,
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, own...), Kernel: kernel,
 	}, &l.Heap.Blocks)
 	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, graph.Options{
 		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
@@ -93,6 +99,18 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	l.names = names.Process{PID: s.PID, Modules: l.process.Modules, Libc: l.process.Libc, Options: o.Symbols}
 	l.listDoubts(pools)
 	return s.Err()
+}
+
+// readSamples reads the live samples, and returns the memory of heaplapse's engine, which holds no block.
+func (l *Look) readSamples() (own []blocks.Range, err error) {
+	engine := samples.Engine{Live: l.process.Engine.Symbol(samples.Live).Start, Sites: l.process.Engine.Symbol(samples.Sites).Start}
+	if engine.Live == 0 || engine.Sites == 0 {
+		return nil, nil
+	}
+	if l.samples, err = samples.Read(l.snapshot.Memory, engine); err != nil {
+		return nil, err
+	}
+	return append(l.samples.Own, roots.Data(l.snapshot.Memory, l.snapshot.Mappings, l.process.Engine)...), nil
 }
 
 func (l *Look) listDoubts(pools pymalloc.Result) {
@@ -109,6 +127,9 @@ func (l *Look) listDoubts(pools pymalloc.Result) {
 	if n := l.graph.Unreadable(); n > 0 {
 		doubt("%d bytes could not be read", n)
 	}
+	if l.samples != nil && l.samples.Full {
+		doubt("heaplapse's engine has more memory than its list tells")
+	}
 	if pools.Changing > 0 {
 		doubt("%d pools of CPython were being changed", pools.Changing)
 	}
@@ -121,20 +142,20 @@ func (l *Look) Stopped() time.Duration { return l.snapshot.Stopped }
 func (l *Look) Close() error { return l.snapshot.Close() }
 
 // Kind is what holds a block.
-type Kind string
+type Kind = answer.Kind
 
 // Kinds of holders.
 const (
-	Global   Kind = "global"
-	Kernel   Kind = "kernel"
-	TLS      Kind = "thread-local"
-	Stack    Kind = "stack"
-	Unknown  Kind = "unknown"
-	Shared   Kind = "shared"
-	Doubtful Kind = "doubtful" // only words that are most likely no pointers
-	Lost     Kind = "lost"     // nothing points to it, or only blocks that are lost
-	Cycle    Kind = "cycle"    // lost blocks that hold each other
-	NotFound Kind = "not-found"
+	Global   = answer.Global
+	Kernel   = answer.Kernel
+	TLS      = answer.TLS
+	Stack    = answer.Stack
+	Unknown  = answer.Unknown
+	Shared   = answer.Shared
+	Doubtful = answer.Doubtful
+	Lost     = answer.Lost
+	Cycle    = answer.Cycle
+	NotFound = answer.NotFound
 )
 
 var kinds = map[graph.Phase]Kind{
@@ -154,6 +175,8 @@ type Holder struct {
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
+	// Steps names the objects on the way.
+	Steps []names.Step
 }
 
 // maxPath limits the blocks of a Holder: the last ones are kept.
