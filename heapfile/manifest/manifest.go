@@ -90,7 +90,7 @@ type Process struct {
 type File struct {
 	File string `json:"file"` // base name of the copy
 	Path string `json:"path"` // original path
-	Kind string `json:"kind"` // perf-map, jitdump, frames or vdso
+	Kind string `json:"kind"` // perf-map, jitdump, frames, holders or vdso
 	PID  int    `json:"pid,omitempty"`
 }
 
@@ -183,6 +183,10 @@ type Snapshot struct {
 const (
 	KindFrames   = "frames"
 	FramesSuffix = ".frames.jsonl"
+	// KindHolders is the kind of a file that tells what holds the blocks that were sampled (internal/holders/answer).
+	// The names of such files are those of frames with another suffix.
+	KindHolders   = "holders"
+	HoldersSuffix = ".holders.jsonl"
 )
 
 // VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.

@@ -190,10 +190,9 @@ func (h *Holder) answer() answer.Holder {
 	return a
 }
 
-// Ask looks at a process once. It returns a [snapshot.Refusal] if that is impossible or may do harm; the process is then
-// as it was.
-func Ask(ctx context.Context, pid int, q Question) (a *answer.Look, err error) {
-	l, err := Take(pid, q.Options)
+// Ask reads the copy, and removes it.
+func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) {
+	l, err := c.Look(q.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -210,9 +209,18 @@ func Ask(ctx context.Context, pid int, q Question) (a *answer.Look, err error) {
 	return a, nil
 }
 
+// Ask looks at a process once. See Begin for its errors.
+func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Ask(ctx, q)
+}
+
 // answer tells what is in the look, but for sites and groups.
 func (l *Look) answer() *answer.Look {
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.PID))
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.Memory.PID))
 	a := &answer.Look{
 		Schema: answer.Schema, PID: l.snapshot.PID, Program: path.Base(exe),
 		Time: l.taken.UTC().Truncate(time.Millisecond), Stopped: l.Stopped(), Doubts: l.Doubts,

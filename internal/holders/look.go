@@ -38,27 +38,54 @@ type Look struct {
 	names    names.Process
 }
 
-// Take looks at a process. It returns a [snapshot.Refusal] if that is impossible.
-func Take(pid int, o Options) (*Look, error) {
+// Copy is a copy of a process, which Begin has made and the process does not see. It is read at leisure, also when the
+// process has ended. The caller must call Look, Ask or Close.
+type Copy struct {
+	snapshot *snapshot.Snapshot
+	kernel   []uint64
+	taken    time.Time
+}
+
+// Begin copies a process, which is stopped meanwhile. It returns a [snapshot.Refusal] if that is impossible or may do
+// harm; the process is then as it was.
+func Begin(pid int) (*Copy, error) {
 	kernel := roots.KernelWords(pid)
 	s, err := snapshot.Take(pid, snapshot.Options{})
 	if err != nil {
 		return nil, err
 	}
-	l := &Look{snapshot: s, taken: time.Now()}
 	// What the kernel has may change: both readings count.
-	if err := l.read(o, append(kernel, roots.KernelWords(pid)...)); err != nil {
-		if early := s.Err(); early != nil {
+	return &Copy{s, append(kernel, roots.KernelWords(pid)...), time.Now()}, nil
+}
+
+// Close removes the copy.
+func (c *Copy) Close() error { return c.snapshot.Close() }
+
+// Look reads the copy. After an error, the copy is removed.
+func (c *Copy) Look(o Options) (*Look, error) {
+	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	if err := l.read(o, c.kernel); err != nil {
+		if early := c.snapshot.Err(); early != nil {
 			err = early
 		}
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return l, nil
 }
 
+// Take looks at a process. See Begin for its errors.
+func Take(pid int, o Options) (*Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Look(o)
+}
+
 func (l *Look) read(o Options, kernel []uint64) (err error) {
 	s := l.snapshot
-	if l.process, err = target.Open(s.PID); err != nil {
+	// That of the copy is the same, and is there when the process has ended.
+	if l.process, err = target.Open(s.Memory.PID); err != nil {
 		return err
 	}
 	if l.process.Libc == nil {
@@ -88,7 +115,7 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 		return err
 	}
 	l.graph.Mark(roots.Graph(l.roots))
-	l.names = names.Process{PID: s.PID, Modules: l.process.Modules, Libc: l.process.Libc, Options: o.Symbols}
+	l.names = names.Process{PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Options: o.Symbols}
 	l.listDoubts(pools)
 	return s.Err()
 }
