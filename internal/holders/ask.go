@@ -29,7 +29,7 @@ const (
 
 // Sites tells what holds the live samples of each site that has some from the first half of the recording, the site
 // with most of them first.
-func (l *Look) Sites(ctx context.Context) ([]answer.Site, error) {
+func (l *Look) Sites(ctx context.Context, image int) ([]answer.Site, error) {
 	if l.samples == nil {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (l *Look) Sites(ctx context.Context) ([]answer.Site, error) {
 		site := bySite[n]
 		site.Old = len(old[n])
 		var err error
-		if site.Stack, err = stackOf(l.samples, n); err != nil {
+		if site.Stack, err = stackOf(l.samples, n, image); err != nil {
 			return nil, err
 		}
 		if site.Held, err = l.held(ctx, spread(old[n])); err != nil {
@@ -71,10 +71,20 @@ func (l *Look) Sites(ctx context.Context) ([]answer.Site, error) {
 	return list, nil
 }
 
-func stackOf(t *samples.Table, site uint32) ([]answer.Address, error) {
+// Addresses that stand for functions of scripts, and what the engine adds to them in files for each process image
+// (engine/src/base/names.h).
+const (
+	named      = 1 << 56
+	namedImage = 1 << 40
+)
+
+func stackOf(t *samples.Table, site uint32, image int) ([]answer.Address, error) {
 	frames, err := t.Stack(site)
 	list := make([]answer.Address, len(frames))
 	for i, f := range frames {
+		if f >= named {
+			f += uint64(image) * namedImage
+		}
 		list[i] = answer.Address(f)
 	}
 	return list, err
@@ -202,7 +212,7 @@ func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) 
 		return nil, err
 	}
 	if q.Sites {
-		if a.Sites, err = l.Sites(ctx); err != nil {
+		if a.Sites, err = l.Sites(ctx, q.Image); err != nil {
 			return nil, err
 		}
 	}

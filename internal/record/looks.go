@@ -134,7 +134,7 @@ func (l *looks) finish(ctx context.Context, list []copied) {
 			_ = c.Close()
 			continue
 		}
-		a, err := c.Ask(ctx, holders.Question{Sites: true})
+		a, err := c.Ask(ctx, holders.Question{Sites: true, Image: c.Image})
 		if a != nil {
 			l.c.AddLook(c.Running, a)
 		}
@@ -192,4 +192,3 @@ func (l *looks) once() (notes []string) {
 	}
 	return notes
 }
-

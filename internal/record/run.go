@@ -105,8 +105,8 @@ type runner struct {
 	c         *collect.Collector // nil if the program is not recorded
 	child     *os.Process
 	looks     *looks // nil if there are none
-	requested bool // a last snapshot was requested
-	ending    bool // a signal that ends programs was sent or passed on
+	requested bool   // a last snapshot was requested
+	ending    bool   // a signal that ends programs was sent or passed on
 }
 
 type exit struct {

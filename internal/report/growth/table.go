@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -145,6 +146,9 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	path := v.CallPath(width)
 	if path != "" {
 		lines = append(lines, path)
+	}
+	if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
+		lines = append(lines, line)
 	}
 	if line := parts(s); line != "" {
 		lines = append(lines, line)
