@@ -51,6 +51,8 @@ type Meta struct {
 	// 0 for exact counts.
 	Format string
 	Period int64
+	// Method is how the run was recorded, as [manifest.Recording.Method] returns it.
+	Method string
 	// Snapshots is the number of snapshots that were summarized. Span is the time between the first
 	// and the last in seconds, 0 without a clock.
 	Snapshots int

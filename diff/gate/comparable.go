@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // NotComparableError reports that runs are not comparable, and why.
@@ -161,6 +162,7 @@ func (rs runs) caveats() []Note {
 	}
 	out = append(out, rs.otherProgram()...)
 	out = append(out, rs.otherInterpreter()...)
+	out = append(out, rs.otherMethod()...)
 	out = append(out, rs.otherProcesses()...)
 	out = append(out, rs.slopesOmitted()...)
 	out = append(out, rs.allocatedOmitted()...)
@@ -194,6 +196,17 @@ func (rs runs) otherInterpreter() []Note {
 		m := &r.Meta
 		if m.Program == current.Program && interpreters.MatchString(m.Program) && m.BuildID != current.BuildID {
 			return []Note{{Kind: NoteOtherInterpreter, Run: m.Name, Text: programOf(m), Other: programOf(current)}}
+		}
+	}
+	return nil
+}
+
+// otherMethod is a note on the first run that was recorded in another way.
+func (rs runs) otherMethod() []Note {
+	current := rs.current().Meta.Method
+	for _, r := range rs.earlier() {
+		if m := r.Meta.Method; manifest.OtherMethod(m, current) {
+			return []Note{{Kind: NoteOtherMethod, Run: r.Meta.Name, Text: m, Other: current}}
 		}
 	}
 	return nil

@@ -73,6 +73,27 @@ type Recording struct {
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
+// Ways of recording a process.
+const (
+	MethodRecord = "record" // from its start
+	MethodAttach = "attach" // without what it had allocated before
+)
+
+// Method returns how the processes were recorded; "" if it is neither of the two, or not known.
+func (r *Recording) Method() string {
+	switch {
+	case r.Library != "": // it was preloaded
+		return MethodRecord
+	case r.Engine == "builtin":
+		return MethodAttach
+	}
+	return ""
+}
+
+// OtherMethod reports whether two recordings were made in different ways, so that only one of them has what its program
+// allocated at the start.
+func OtherMethod(a, b string) bool { return a != b && a != "" && b != "" }
+
 // Process describes a process image that wrote snapshots. A process that calls exec has one record
 // for each image.
 type Process struct {
