@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // NotComparableError reports that runs are not comparable, and why.
@@ -203,10 +202,10 @@ func (rs runs) otherInterpreter() []Note {
 
 // otherMethod is a note on the first run that was recorded in another way.
 func (rs runs) otherMethod() []Note {
-	current := rs.current().Meta.Method
+	current := &rs.current().Meta
 	for _, r := range rs.earlier() {
-		if m := r.Meta.Method; manifest.OtherMethod(m, current) {
-			return []Note{{Kind: NoteOtherMethod, Run: r.Meta.Name, Text: m, Other: current}}
+		if m := &r.Meta; m.OtherMethod(current) {
+			return []Note{{Kind: NoteOtherMethod, Run: m.Name, Text: m.Method, Other: current.Method}}
 		}
 	}
 	return nil

@@ -90,10 +90,6 @@ func (r *Recording) Method() string {
 	return ""
 }
 
-// OtherMethod reports whether two recordings were made in different ways, so that only one of them has what its program
-// allocated at the start.
-func OtherMethod(a, b string) bool { return a != b && a != "" && b != "" }
-
 // Process describes a process image that wrote snapshots. A process that calls exec has one record
 // for each image.
 type Process struct {

@@ -213,6 +213,4 @@ func TestMethod(t *testing.T) {
 	} {
 		require.Equal(t, method, r.Method())
 	}
-	require.True(t, manifest.OtherMethod(manifest.MethodRecord, manifest.MethodAttach))
-	require.False(t, manifest.OtherMethod("", manifest.MethodAttach))
 }

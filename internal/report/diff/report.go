@@ -11,7 +11,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -33,7 +32,7 @@ func (d *Report) Text(w io.Writer) error {
 	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
 	d.totals(p)
 	d.tiers(p)
-	if base, current := d.Base.Series.Method(), d.Current.Series.Method(); manifest.OtherMethod(base, current) {
+	if base, current := d.Base.Series.Method(), d.Current.Series.Method(); base != current && base != "" && current != "" {
 		p.Linef("recorded %s", text.OtherMethod("base", base, "current", current))
 	}
 	d.notes(p)

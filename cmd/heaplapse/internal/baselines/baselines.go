@@ -17,7 +17,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
@@ -110,7 +109,7 @@ func warnOtherMethod(c *console.Console, dir string, added *baseline.Meta) {
 		return
 	}
 	for _, e := range set.Entries {
-		if m := &e.Run.Meta; manifest.OtherMethod(m.Method, added.Method) {
+		if m := &e.Run.Meta; m.OtherMethod(added) {
 			c.Warn(text.OtherMethod(m.Name+" was recorded", m.Method, added.Name, added.Method))
 			return
 		}
