@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -149,7 +150,7 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	if line := parts(s); line != "" {
 		lines = append(lines, line)
 	}
-	if line := pooled(s, leaksIn(g.Processes, g.keyOf(v))); line != "" {
+	if line := pooled(s, processes.LeaksIn(JudgedOf(g.Processes), g.keyOf(s, v))); line != "" {
 		lines = append(lines, line)
 	}
 	lines = append(lines, g.losses(s, path, width)...)
