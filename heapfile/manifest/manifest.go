@@ -73,6 +73,23 @@ type Recording struct {
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
+// Ways of recording a process.
+const (
+	MethodRecord = "record" // from its start
+	MethodAttach = "attach" // without what it had allocated before
+)
+
+// Method returns how the processes were recorded; "" if it is neither of the two, or not known.
+func (r *Recording) Method() string {
+	switch {
+	case r.Library != "": // it was preloaded
+		return MethodRecord
+	case r.Engine == "builtin":
+		return MethodAttach
+	}
+	return ""
+}
+
 // Process describes a process image that wrote snapshots. A process that calls exec has one record
 // for each image.
 type Process struct {

@@ -151,15 +151,13 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 }
 
 // measured reports whether there were enough snapshots to measure anything.
-func measured(s *growth.Site) bool {
-	return s.Label != verdict.Insufficient && s.Features[trend.FeaturePoints] != 0
-}
+func measured(s *growth.Site) bool { return s.Features[trend.FeaturePoints] != 0 }
 
 // meaning returns an explanation of the verdict, and how likely a leak is; that is empty if it is not
 // known.
 func meaning(s *growth.Site) (what, chance string) {
 	switch {
-	case !measured(s):
+	case !measured(s), s.Label == verdict.Insufficient:
 	case s.ImportShare > 0 || s.Pool != nil:
 		chance = "the chance of a leak is " + text.Percent(s.Confidence)
 	default:

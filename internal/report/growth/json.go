@@ -70,7 +70,7 @@ func (g *Report) ProcessesJSON() []ProcessJSON {
 		p := &g.Processes[i]
 		j := ProcessJSON{
 			PID: p.PID, Prefix: p.Prefix, Command: append([]string{}, p.Command...), Snapshots: p.Files,
-			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.dataMissing, Chance: p.Chance,
+			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.DataMissing, Chance: p.Chance,
 			Leaks: p.Leaks, Suspects: p.Suspects,
 			Blame: p.Blame, Shown: p.Shown,
 		}

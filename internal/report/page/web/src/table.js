@@ -155,7 +155,7 @@ export class Table {
     if (site.unnamed) facts.push(el("p", { class: "muted" }, site.unnamed));
     if (site.resizing) facts.push(el("p", { class: "muted" }, "a few objects become larger: a table or a buffer that is resized"));
     if (family(site.label) !== "other") {
-      const rate = site.label === "insufficient" ? "too few snapshots for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
+      const rate = site.label === "insufficient" ? "too few snapshots or samples for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
       facts.push(el("p", { class: "muted" }, `${rate} · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
     }
     const shown = this.allPaths ? site.paths : this.firstPaths(site);
