@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -144,6 +145,9 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	unit, factor := g.RateUnit()
 	for _, m := range measure.Lines(s, unit, factor, !g.Series.Heads[g.Result.First].NoObjects) {
 		p.Linef("   %-9s %s", m.Of, m.Text)
+	}
+	for _, line := range holders.Lines(g.Holders.Of(s.Members)) {
+		p.Linef("   %s", line)
 	}
 	for _, line := range g.stacks(s, max(1, g.Stacks)) {
 		p.Linef("%s", line)
