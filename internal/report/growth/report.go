@@ -125,7 +125,7 @@ func (g *Report) Text(w io.Writer) error {
 		p.Linef("%s", line)
 	}
 	p.Linef("%s", g.tested())
-	if g.Result.Verdict == verdict.SeriesLeak {
+	if s := g.worst(); g.Result.Verdict == verdict.SeriesLeak && (s == nil || holders.Line(g.Holders.Of(s.Members)) == "") {
 		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
 	}
 	for _, n := range g.Notes() {
