@@ -87,7 +87,7 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
 	})
 	help.Levels(cmd, "duration main-only follow-children wait detach-only every sample-period keep output",
-		"keep-bytes holders-every no-holders")
+		"keep-bytes holders-every")
 }
 
 // options returns the flags with sizes and times parsed.

@@ -124,12 +124,12 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	})
 	engines.Complete(cmd)
 	help.Levels(cmd, "engine duration main-only follow-children or-fail every output replace bundle",
-		"dry-run keep library jit every-alloc signal sample-period holders-every no-holders")
+		"dry-run keep library jit signal sample-period holders-every")
 }
 
 // addHolders adds the flags that tell when the recorder looks at what holds the memory.
 func addHolders(flags *pflag.FlagSet, every *flagset.Interval, none *bool) {
-	flags.Var(every, "holders-every", "look at what holds the memory every `TIME`, like 10m, and at the end; auto: after 5s, 10s, 20s, 40s, …, up to 512 MiB")
+	flags.Var(every, "holders-every", "look at what holds the memory every `TIME`, like 10m, and at the end; auto: after 5s, 10s, 20s, 40s, …, up to 512 MiB; 0 is off")
 	flags.BoolVar(none, "no-holders", false, "never look at what holds the memory")
 }
 
