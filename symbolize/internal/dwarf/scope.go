@@ -35,7 +35,15 @@ func (f *Frame) QualifiedName() string {
 
 // qualified puts the scopes of an entry before its name. depth limits the number of scopes.
 func qualified(u *unit, off uint64, name string, depth int) string {
-	if u == nil || name == "" || !u.hasNamespaces() {
+	if u == nil || !u.hasNamespaces() {
+		return name
+	}
+	return withScopes(u, off, name, depth)
+}
+
+// withScopes does the same for any language.
+func withScopes(u *unit, off uint64, name string, depth int) string {
+	if name == "" {
 		return name
 	}
 	places := u.places()
