@@ -35,7 +35,7 @@ func (d *Data) Definition(name string) (ref TypeRef, ok bool) {
 	var first Type
 	for ; i < len(list) && list[i].hash == hash; i++ {
 		e, u, found := d.entry(list[i].ref)
-		if !found || canonical(u.qualifiedType(list[i].ref, &e)) != name {
+		if !found || canonical(u.qualifiedType(list[i].ref, &e, maxRefs)) != name {
 			continue
 		}
 		if t := d.Type(list[i].ref); ref == 0 {

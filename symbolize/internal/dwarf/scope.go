@@ -58,6 +58,10 @@ func withScopes(u *unit, off uint64, name string, depth int) string {
 			n := u.nameOf(&e, start, 0)
 			return cmp.Or(qualified(n.home, n.off, n.name, depth), "(anonymous)") + "::" + name
 		}
+		if u.data.variables && (e.Spec.Form != 0 || e.Signature.Form != 0) { // its own scopes are elsewhere
+			outer := u.data.typeName(refOf(u.data.part, start), maxRefs-depth)
+			return cmp.Or(outer, "(anonymous class)") + "::" + name
+		}
 		name = u.scopeName(&e, start) + "::" + name
 	}
 	return name

@@ -370,7 +370,7 @@ func (d *Data) typeName(ref TypeRef, depth int) string {
 		if e.Signature.Form != 0 {
 			return d.typeName(u.typeRef(e.Signature), depth+1)
 		}
-		return u.qualifiedType(ref, &e)
+		return u.qualifiedType(ref, &e, maxRefs-depth)
 	}
 	if e.Type.Form != 0 && u.typeRef(e.Type) == 0 {
 		return "" // a type in another file
@@ -388,10 +388,11 @@ func (d *Data) typeName(ref TypeRef, depth int) string {
 	return prefix + inner + suffix
 }
 
-// qualifiedType returns the name of a type with its scopes. That of a type without a name is "".
-func (u *unit) qualifiedType(ref TypeRef, e *encoding.Entry) string {
+// qualifiedType returns the name of a type with its scopes. That of a type without a name is "". depth limits the
+// number of references and of scopes.
+func (u *unit) qualifiedType(ref TypeRef, e *encoding.Entry, depth int) string {
 	off := ref.off()
-	for depth := 0; e.Spec.Form != 0 && depth < maxRefs; depth++ {
+	for ; e.Spec.Form != 0 && depth > 0; depth-- {
 		// It is defined outside of the namespace or class that declares it.
 		target := u.typeRef(e.Spec)
 		next, home, ok := u.data.entry(target)
@@ -401,7 +402,7 @@ func (u *unit) qualifiedType(ref TypeRef, e *encoding.Entry) string {
 		u, off, e = home, target.off(), &next
 	}
 	if u.language == languageRust {
-		return withScopes(u, off, u.nameText(e.Name), maxRefs)
+		return withScopes(u, off, u.nameText(e.Name), depth)
 	}
-	return qualified(u, off, u.nameText(e.Name), maxRefs)
+	return qualified(u, off, u.nameText(e.Name), depth)
 }
