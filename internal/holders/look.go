@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -35,7 +36,7 @@ type Look struct {
 	taken    time.Time
 	roots    []roots.Root
 	graph    *graph.Graph
-	names    names.Process
+	names    *names.Process
 }
 
 // Copy is a copy of a process, which Begin has made and the process does not see. It is read at leisure, also when the
@@ -115,7 +116,9 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 		return err
 	}
 	l.graph.Mark(roots.Graph(l.roots))
-	l.names = names.Process{PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Options: o.Symbols}
+	l.names = &names.Process{
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
+	}
 	l.listDoubts(pools)
 	return s.Err()
 }
@@ -158,7 +161,10 @@ func (l *Look) listDoubts(pools pymalloc.Result) {
 func (l *Look) Stopped() time.Duration { return l.snapshot.Stopped }
 
 // Close removes what is left of the look in the process.
-func (l *Look) Close() error { return l.snapshot.Close() }
+func (l *Look) Close() error {
+	l.names.Close()
+	return l.snapshot.Close()
+}
 
 // Kind is what holds a block.
 type Kind = answer.Kind
@@ -194,12 +200,16 @@ type Holder struct {
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
-	// Steps names the objects on the way.
+	// Steps are the objects on that way.
 	Steps []names.Step
 }
 
-// maxPath limits the blocks of a Holder: the last ones are kept.
-const maxPath = 100
+const (
+	// maxPath limits the blocks of a Holder: the last ones are kept.
+	maxPath = 100
+	// maxWalk limits the blocks for which Steps is made.
+	maxWalk = 1 << 16
+)
 
 // Holders returns what holds the blocks at some addresses, in their order.
 func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error) {
@@ -208,7 +218,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	var indices []int
 	functions := map[int]string{}
 	for i, address := range addresses {
-		p, ok := l.graph.Path(address, maxPath)
+		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
 			list[i].Kind = NotFound
 			continue
@@ -235,7 +245,12 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	for i, v := range variables {
 		list[indices[i]].Name, list[indices[i]].Variable = v.String(), &v
 	}
-	return list, nil
+	for i := range list {
+		h := &list[i]
+		h.Steps = l.names.Steps(ctx, h.Variable, h.Blocks)
+		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
+	}
+	return list, ctx.Err()
 }
 
 // function returns the function in which a thread is. known has those that were asked for.
