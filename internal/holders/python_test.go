@@ -135,7 +135,7 @@ var held = map[string]string{
 	"buffer":       "module __main__.VIEWS (list, 30) → […] (memoryview)*",
 	"tuple":        "module __main__.POINTS (list, 30) → […] (__main__.Point, 2) → […] (list, 1)",
 	"namespace":    "module __main__.SPACE (types.SimpleNamespace).value (bytearray)",
-	"chain":        "module __main__.CHAIN (__main__.Node, and * more).content (bytearray)",
+	"chain":        "module __main__.CHAIN (__main__.Node, and 9* more).following (__main__.Node).content (bytearray)",
 	"thread-local": "module __main__.LOCAL (_thread._local).connection (bytearray)",
 	"weak":         "module __main__.LOCAL_ONLY (list, 1) → […] (__main__.Service)",
 	"thread":       "frame worker (held.py:*) local mine (list, 30) → […] (bytes)",

@@ -287,6 +287,9 @@ func TestMarkAgreesWithPlain(t *testing.T) {
 			r.checkPath(t, p)
 			short, _ := g.Path(b.Start, 1)
 			require.Equal(t, []blocks.Range{b.Range}, short.Blocks)
+			before := len(p.Blocks) - 1
+			require.Equal(t, append([]blocks.Range(nil), p.Blocks[:min(before, keptFirst)]...), short.First)
+			require.Equal(t, max(0, before-keptFirst), short.Skipped)
 		}
 		require.Equal(t, totals, g.Totals())
 	}

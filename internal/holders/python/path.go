@@ -40,7 +40,7 @@ type walker struct {
 // objects on the way.
 func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, steps []names.Step) {
 	w := walker{in: in}
-	list := p.Blocks
+	list, end, skipped := ends(p)
 	isValue := p.Address < uint64(len(root.Values))
 	switch {
 	case root.Phase == roots.Module && isValue && p.Address < uint64(len(in.modules)):
@@ -55,7 +55,42 @@ func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, ste
 	for _, b := range list {
 		w.enter(b)
 	}
+	if skipped > 0 {
+		w.skipTo(skipped, len(list))
+		for _, b := range end {
+			w.enter(b)
+		}
+	}
 	return name, w.collapse()
+}
+
+// ends returns the first and the last blocks of a path, and the number of those between them. Only chains have so many.
+func ends(p graph.Path) (first, last []blocks.Range, skipped int) {
+	const most = 100
+	first, last, skipped = p.First, p.Blocks, p.Skipped
+	if skipped == 0 {
+		first = p.Blocks
+	}
+	if len(first) > 2*most || skipped > 0 {
+		n := max(0, len(last)-most)
+		first = first[:min(len(first), most)]
+		if skipped == 0 {
+			n = max(n, len(first))
+			skipped = n - len(first)
+		} else {
+			skipped += n
+		}
+		last = last[n:]
+	}
+	return first, last, skipped
+}
+
+// skipTo goes on behind some blocks. They are of objects like those of the last steps. n is the number of blocks before.
+func (w *walker) skipTo(skipped, n int) {
+	if len(w.steps) > 0 && n > 0 {
+		w.steps[len(w.steps)-1].Links = skipped * len(w.steps) / n
+	}
+	w.at, w.role, w.via = object{}, plain, ""
 }
 
 const frameObjectCode = 32 // up to 3.10
@@ -178,21 +213,27 @@ func (w *walker) enterObject(o object, b blocks.Range) {
 	w.step(o, b, w.name(o))
 }
 
-// collapse leaves out objects of the same type that follow each other, if there are more than two.
+// IsObject reports whether a step of [Interpreter.Describe] is an object of Python.
+func IsObject(s names.Step) bool { return s.Type != "" }
+
+// collapse leaves out all but the first and the last of objects of the same type that follow each other.
 func (w *walker) collapse() (list []names.Step) {
 	for i := 0; i < len(w.steps); {
 		n := i + 1
-		for n < len(w.steps) && w.steps[i].Type != "" && w.steps[n].Type == w.steps[i].Type {
+		for n < len(w.steps) && IsObject(w.steps[i]) && w.steps[n].Type == w.steps[i].Type {
 			n++
 		}
-		s := w.steps[i]
-		if n-i == 2 {
-			list = append(list, s)
-			i++
-			continue
+		first, last := w.steps[i], w.steps[n-1]
+		for _, s := range w.steps[i:n] {
+			first.Links += s.Links
 		}
-		s.Block, s.Links = w.steps[n-1].Block, n-i-1
-		list = append(list, s)
+		if n-i > 2 {
+			first.Links += n - i - 2
+		}
+		list = append(list, first)
+		if n-i > 1 {
+			list = append(list, last)
+		}
 		i = n
 	}
 	return list

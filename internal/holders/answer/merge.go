@@ -1,0 +1,66 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Merge returns the different ones of some holders, the most frequent first, with the numbers of their blocks added
+// up. A length or a limit is kept if all have the same.
+func Merge(list []Holder) []Holder {
+	of := map[string]int{}
+	var merged []Holder
+	for _, h := range list {
+		key := h.key()
+		i, ok := of[key]
+		if !ok {
+			of[key] = len(merged)
+			h.Path = slices.Clone(h.Path)
+			merged = append(merged, h)
+			continue
+		}
+		m := &merged[i]
+		m.Blocks += h.Blocks
+		for j := range m.Path {
+			m.Path[j].merge(h.Path[j])
+		}
+	}
+	slices.SortStableFunc(merged, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), strings.Compare(a.key(), b.key()))
+	})
+	return merged
+}
+
+// merge keeps what another step has, too. Of chains of different lengths, the longest is told.
+func (s *Step) merge(other Step) {
+	if s.Length != other.Length {
+		s.Length = 0
+	}
+	if s.Limit != other.Limit {
+		s.Limit = 0
+	}
+	if s.Bytes != other.Bytes {
+		s.Bytes = 0
+	}
+	s.Links = max(s.Links, other.Links)
+}
+
+// key is equal for holders that are told as one.
+func (h *Holder) key() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %q %q %q %q %q %d", h.Kind, h.Name, h.Type, h.Module, h.Function, h.File, h.Line)
+	for _, s := range h.Path {
+		fmt.Fprintf(&b, " %q %q %t", s.Via, s.Type, s.Links > 0)
+	}
+	return b.String()
+}
+
+// Total returns the sum of the blocks.
+func (h Held) Total() (n int) {
+	for _, b := range h.By {
+		n += b.Blocks
+	}
+	return n
+}
