@@ -210,3 +210,34 @@ func sorted(m map[string]int) (list []string) {
 	slices.Sort(list)
 	return list
 }
+
+// TestPythonSecrets asks about every third block of a program that has secrets everywhere.
+func TestPythonSecrets(t *testing.T) {
+	for version, interpreter := range interpreters(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, _ := startPython(t, interpreter, "-S", "testdata/secrets.py")
+			l, err := Take(pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			var addresses []uint64
+			for b := range l.used() {
+				if b.Start/16%3 == 0 {
+					addresses = append(addresses, b.Start)
+				}
+			}
+			list, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			variables := map[string]bool{}
+			for _, h := range list {
+				require.NotContains(t, strings.ToLower(fmt.Sprintf("%+v", h.answer())), "s3cr3t")
+				if h.Kind == Module && h.Name == "__main__" && len(h.Steps) > 0 {
+					variables[h.Steps[0].Via] = true
+				}
+			}
+			for _, name := range []string{".BY_NAME", ".SESSIONS", ".KEPT", ".BOTH", ".cached", ".DEFAULT", ".…"} {
+				assert.Contains(t, variables, name)
+			}
+			t.Logf("%d answers", len(list))
+		})
+	}
+}

@@ -11,7 +11,10 @@ func (in *Interpreter) attributes(o object) iter.Seq[entry] {
 		return in.entriesOf(in.read.word(o.typ.address+in.cachedKeys), values)
 	}
 	if at := in.dictPointer(o); at != 0 {
-		return in.dict(in.read.word(at))
+		// A dict may be its own: then its keys are data.
+		if d, ok := in.object(in.read.word(at)); ok && d.kind == dictKind && d.address != o.address {
+			return in.dict(d.address)
+		}
 	}
 	return func(func(entry) bool) {}
 }
