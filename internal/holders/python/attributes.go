@@ -2,8 +2,9 @@ package python
 
 import "iter"
 
-// maxAttributes is the number of attributes from which on the dict of an object is taken for data.
-const maxAttributes = 1000
+// maxAttributes is the number of attributes from which on the dict of an object is taken for data. maxVariables limits
+// how many variables of a module are read.
+const maxAttributes, maxVariables = 1000, 1 << 14
 
 // attributes iterates over the attributes of an object that are not in slots.
 func (in *Interpreter) attributes(o object) iter.Seq[entry] {

@@ -90,7 +90,12 @@ func (in *Interpreter) entriesOf(keys, values uint64) iter.Seq[entry] {
 
 // lookup returns the value of a key that is a str.
 func (in *Interpreter) lookup(d uint64, name string) (uint64, bool) {
+	const most = 1 << 12
+	n := 0
 	for e := range in.dict(d) {
+		if n++; n > most {
+			break
+		}
 		if in.str(e.key) == name {
 			return e.value, true
 		}

@@ -47,15 +47,18 @@ var ErrUnknown = errors.New("the Python interpreter is not understood")
 func Find(p Process) (*Interpreter, error) {
 	for _, m := range p.Modules {
 		if m.Symbol("PyType_Type").Start != 0 {
-			return find(p, m)
+			return find(p, m.Symbol)
 		}
 	}
 	return nil, nil
 }
 
-func find(p Process, m *target.Module) (*Interpreter, error) {
-	in := &Interpreter{read: reader{memory: p.Memory}, blocks: p.Blocks, runtime: m.Symbol("_PyRuntime")}
-	minor := in.version(m)
+// symbols returns where the interpreter has a symbol.
+type symbols func(name string) target.Range
+
+func find(p Process, symbol symbols) (*Interpreter, error) {
+	in := &Interpreter{read: reader{memory: p.Memory}, blocks: p.Blocks, runtime: symbol("_PyRuntime")}
+	minor := in.version(symbol)
 	l, ok := layouts[minor]
 	if !ok {
 		if minor == 0 {
@@ -69,7 +72,7 @@ func find(p Process, m *target.Module) (*Interpreter, error) {
 	}
 	in.symbols, in.kinds = map[kind]uint64{}, map[uint64]kind{}
 	for k, name := range exported {
-		if at := m.Symbol(name).Start; at != 0 {
+		if at := symbol(name).Start; at != 0 {
 			in.symbols[k], in.kinds[at] = at, k
 		}
 	}
@@ -87,8 +90,8 @@ func find(p Process, m *target.Module) (*Interpreter, error) {
 
 // version returns the minor version: by Py_Version from 3.11 on, before that by functions that were new in a
 // version.
-func (in *Interpreter) version(m *target.Module) int {
-	if at := m.Symbol("Py_Version").Start; at != 0 {
+func (in *Interpreter) version(symbol symbols) int {
+	if at := symbol("Py_Version").Start; at != 0 {
 		if v := in.read.word(at); v>>24 == 3 {
 			return int(v >> 16 & 0xff)
 		}
@@ -98,7 +101,7 @@ func (in *Interpreter) version(m *target.Module) int {
 		name  string
 		minor int
 	}{{"Py_NewRef", 10}, {"PyFrame_GetCode", 9}, {"PyCode_NewWithPosOnlyArgs", 8}} {
-		if m.Symbol(s.name).Start != 0 {
+		if symbol(s.name).Start != 0 {
 			return s.minor
 		}
 	}

@@ -24,6 +24,8 @@ const (
 	chunkData     = 24
 
 	maxThreads = 1 << 16
+	maxStacks  = 1 << 16
+	maxFrames  = 1 << 16 // of a part of a stack
 	maxChunks  = 1 << 12
 	maxChunk   = 1 << 30
 )
@@ -42,14 +44,10 @@ func (in *Interpreter) findStacks() {
 	seen := map[uint64]bool{}
 	for _, thread := range in.someThreads() {
 		for _, next := range [...]uint64{threadPrevious, threadNext} {
-			for t := thread; t != 0 && len(seen) < maxThreads; t = in.read.word(t + next) {
-				if seen[t] && t != thread {
-					break
-				}
-				if !seen[t] {
-					seen[t] = true
-					in.addStack(t)
-				}
+			seen[thread] = false
+			for t := thread; t != 0 && !seen[t] && len(seen) < maxThreads; t = in.read.word(t + next) {
+				seen[t] = true
+				in.addStack(t)
 			}
 		}
 	}
@@ -95,7 +93,7 @@ func (in *Interpreter) hasStack(thread uint64) bool {
 
 // addStack adds the parts of the data stack of a thread that are in use.
 func (in *Interpreter) addStack(thread uint64) {
-	if !in.hasStack(thread) {
+	if !in.hasStack(thread) || len(in.stacks) > maxStacks {
 		return
 	}
 	chunk, top := in.read.word(thread+in.dataStack), in.read.word(thread+in.dataStack+8)
@@ -146,7 +144,7 @@ func (in *Interpreter) frameObjectAt(address uint64) uint64 {
 
 // framesIn returns the interpreter frames in a part of the data stack.
 func (in *Interpreter) framesIn(r blocks.Range) (list []uint64) {
-	for at := r.Start; at < r.End; {
+	for at := r.Start; at < r.End && len(list) < maxFrames; {
 		c, ok := in.object(in.read.word(at + in.frameCode))
 		if !ok || c.kind != codeKind {
 			break // it is being made

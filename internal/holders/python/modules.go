@@ -10,9 +10,14 @@ type module struct {
 
 // findModules finds sys.modules of all interpreters.
 func (in *Interpreter) findModules() {
+	const most = 1000 // interpreters
+	n := 0
 	for _, sys := range in.found.modules {
 		if in.str(in.read.word(sys+moduleName)) != "sys" {
 			continue
+		}
+		if n++; n > most {
+			break
 		}
 		if d, ok := in.lookup(in.read.word(sys+moduleDict), "modules"); ok {
 			in.addModules(d)

@@ -15,13 +15,13 @@ func (in *Interpreter) Roots() (list []roots.Root) {
 	for i, m := range in.modules {
 		values[i] = m.address
 	}
-	add := func(r graph.Root) { list = append(list, roots.Root{Root: r, Thread: -1}) }
-	if len(values) > 0 {
-		add(graph.Root{Phase: roots.Module, Values: values})
+	add := func(r graph.Root) {
+		if len(r.Values) > 0 || r.Range.Size() > 0 {
+			list = append(list, roots.Root{Root: r, Thread: -1})
+		}
 	}
-	if len(in.found.frames) > 0 {
-		add(graph.Root{Phase: roots.Frame, Values: in.found.frames})
-	}
+	add(graph.Root{Phase: roots.Module, Values: values})
+	add(graph.Root{Phase: roots.Frame, Values: in.found.frames})
 	for _, f := range in.running() {
 		add(graph.Root{Phase: roots.Frame, Range: blocks.Range{Start: f.Start, End: f.stack}})
 		add(graph.Root{Phase: roots.Temporary, Range: blocks.Range{Start: f.stack, End: f.End}})
@@ -32,7 +32,6 @@ func (in *Interpreter) Roots() (list []roots.Root) {
 // running is the memory of a frame that runs.
 type running struct {
 	blocks.Range
-	frame uint64 // where the frame begins
 	stack uint64 // where its variables end, and its stack begins
 }
 
@@ -44,7 +43,7 @@ func (in *Interpreter) running() (list []running) {
 			continue
 		}
 		stack := min(max(in.read.word(f+frameStack), f+in.frameLocals), b.End)
-		list = append(list, running{Range: blocks.Range{Start: f + headSize, End: b.End}, frame: f, stack: stack})
+		list = append(list, running{Range: blocks.Range{Start: f + headSize, End: b.End}, stack: stack})
 	}
 	for _, s := range in.stacks {
 		list = append(list, in.runningIn(s)...)
@@ -52,12 +51,16 @@ func (in *Interpreter) running() (list []running) {
 	return list
 }
 
-// runningIn returns the frames in a part of a data stack. What is behind the last one is a stack.
+// runningIn returns the frames in a part of a data stack. If they are many, variables are not told from other values.
 func (in *Interpreter) runningIn(s stack) (list []running) {
+	const many = 2000
+	if len(s.frames) > many {
+		return []running{{Range: s.Range, stack: s.End}}
+	}
 	for i, f := range s.frames {
 		c := in.read.word(f + in.frameCode)
 		variables := uint64(in.read.number(c + in.variables))
-		r := running{Range: blocks.Range{Start: f, End: s.End}, frame: f}
+		r := running{Range: blocks.Range{Start: f, End: s.End}}
 		if i+1 < len(s.frames) {
 			r.End = s.frames[i+1]
 		}

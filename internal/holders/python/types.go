@@ -62,12 +62,15 @@ func (in *Interpreter) findTypes(data []blocks.Range) {
 	in.addType(in.symbols[typeKind])
 	pending := append(in.inData(data), in.inBlocks(data)...)
 	// A type may be an instance of one that is behind it.
-	for n := -1; n != len(pending) && len(in.types.all) < maxTypes; {
-		n = len(pending)
+	for range maxBases {
+		n := len(pending)
 		pending = slices.DeleteFunc(pending, func(c candidate) bool {
 			meta := in.types.at(c.of)
-			return meta != nil && meta.kind == typeKind && in.addType(c.address)
+			return meta != nil && meta.kind == typeKind && len(in.types.all) < maxTypes && in.addType(c.address)
 		})
+		if n == len(pending) {
+			break
+		}
 	}
 	for _, t := range in.types.all {
 		t.kind, t.exact = in.kindOf(t)

@@ -95,7 +95,7 @@ func (w *walker) name(o object) string {
 func (w *walker) variable(o object, list iter.Seq[entry], sign string) string {
 	n := 0
 	for e := range list {
-		if n++; n > maxAttributes && w.at.kind == otherKind {
+		if n++; n > maxVariables || n > maxAttributes && w.at.kind == otherKind {
 			break
 		}
 		if e.value == o.address {
