@@ -95,14 +95,17 @@ func steps(path []answer.Step) string {
 		path = path[:len(path)-1]
 	}
 	var b strings.Builder
-	for _, s := range path {
-		if named(s.Via) {
+	for i, s := range path {
+		switch {
+		case i > 0 && path[i-1].Links > 0:
+			b.WriteString(" … → " + clean(typeOf(s)) + in(size(s)))
+		case named(s.Via):
 			b.WriteString(clean(s.Via) + in(clean(s.Type), size(s)))
-		} else {
+		default:
 			b.WriteString(" → " + clean(typeOf(s)) + in(size(s)))
 		}
-		if s.Links > 0 {
-			b.WriteString(" →… " + clean(typeOf(s)))
+		if s.Links > 0 && i+1 < len(path) && named(path[i+1].Via) {
+			b.WriteString(clean(path[i+1].Via))
 		}
 	}
 	return b.String()
