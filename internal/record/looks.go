@@ -37,7 +37,7 @@ const (
 // looks finds out what holds the sampled blocks of the recorded processes.
 type looks struct {
 	every time.Duration // 0: after firstLook, and then after twice the time each
-	flags option.Flags
+	plan  *Plan
 	c     *collect.Collector
 
 	ctx    context.Context
@@ -55,7 +55,7 @@ func (p *Plan) startLooks(c *collect.Collector, child int) *looks {
 	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
 		return nil
 	}
-	l := &looks{every: p.HoldersEvery, flags: p.Flags, c: c, failed: map[int]error{}}
+	l := &looks{every: p.HoldersEvery, plan: p, c: c, failed: map[int]error{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.timer.Go(l.run)
 	return l
@@ -131,7 +131,7 @@ func (l *looks) refuse(pid int) error {
 	}
 	return &snapshot.Refusal{
 		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", size),
-		Remedy: l.flags.Of(option.HoldersEvery) + " looks all the same",
+		Remedy: l.plan.Flags.Of(option.HoldersEvery) + " looks all the same",
 	}
 }
 
@@ -173,10 +173,10 @@ func (l *looks) lookNow() {
 	})
 }
 
-// end waits for what is still read, but not for long, and returns why there are looks missing.
-func (l *looks) end() []string {
+// end waits for what is still read, but not for long, and tells why there are no looks at processes.
+func (l *looks) end() {
 	if l == nil {
-		return nil
+		return
 	}
 	late := time.AfterFunc(lookPatience, l.cancel)
 	l.last.Wait()
@@ -185,13 +185,7 @@ func (l *looks) end() []string {
 	l.work.Unlock()
 	late.Stop()
 	l.timer.Wait()
-	return l.notes()
-}
-
-// notes tell why there are no looks at processes.
-func (l *looks) notes() (list []string) {
 	for _, pid := range slices.Sorted(maps.Keys(l.failed)) {
-		list = append(list, fmt.Sprintf("what holds the memory of process %d is not told: %v", pid, l.failed[pid]))
+		l.plan.tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
 	}
-	return list
 }

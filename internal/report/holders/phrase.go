@@ -66,6 +66,9 @@ func quoted(name string) string { return `"` + name + `"` }
 // place is where a variable is defined, or the file that has it.
 func place(h *answer.Holder) string {
 	if h.File == "" {
+		if strings.HasPrefix(h.Name, h.Module+"+") {
+			return "" // the name is the place
+		}
 		return h.Module
 	}
 	if h.Line == 0 {

@@ -18,7 +18,7 @@ func TestPhrase(t *testing.T) {
 			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
 			Path: []answer.Step{{Type: "Session"}, {Bytes: 48}},
 		},
-		"held by libfoo.so+0x4010 (libfoo.so)": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
+		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
 		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
 			Kind: answer.Module, Name: "app", Path: []answer.Step{
 				{Via: ".SESSIONS", Type: "dict", Length: 41203}, {Via: "[…]", Type: "Session"}, {Via: ".history", Type: "list"},
