@@ -114,6 +114,7 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 		return err
 	}
 	o.Note = func(text string) { a.Warn(text) }
+	o.Tell = func(text string) { a.Say("%s", text) }
 	o.Began = func(lines []string) {
 		for _, line := range lines {
 			a.Say("%s", line)

@@ -67,7 +67,7 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	a.wait(ctx)
 	looks.lookNow()
 	ended := a.stopAll()
-	a.notes = append(a.notes, looks.end()...)
+	looks.end()
 	c.Stop()
 	result := c.Leave(ended)
 	result.Notes = append(a.notes, result.Notes...)

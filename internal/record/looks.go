@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,12 +30,14 @@ const (
 	// mostResident is the resident set size up to which processes are looked at unless the user asks for it: larger ones
 	// would be stopped for 50 ms and more (docs/holders.md).
 	mostResident = 512 << 20
+	// mostThreads is the number of threads up to which that is done, for the same reason.
+	mostThreads = 128
 )
 
 // looks finds out what holds the sampled blocks of the recorded processes.
 type looks struct {
 	every time.Duration // 0: after firstLook, and then after twice the time each
-	flags option.Flags
+	plan  *Plan
 	c     *collect.Collector
 
 	ctx    context.Context
@@ -42,8 +46,7 @@ type looks struct {
 	work   sync.Mutex // is held while there are copies of processes
 	last   sync.WaitGroup
 
-	mu    sync.Mutex
-	notes []string // why there are no looks; each is told once
+	failed map[int]error // why there is no look at a process; it is used with work held
 }
 
 // startLooks begins to look at the processes of a recording, of which one may be a child of this process. It returns nil
@@ -52,7 +55,7 @@ func (p *Plan) startLooks(c *collect.Collector, child int) *looks {
 	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
 		return nil
 	}
-	l := &looks{every: p.HoldersEvery, flags: p.Flags, c: c}
+	l := &looks{every: p.HoldersEvery, plan: p, c: c, failed: map[int]error{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.timer.Go(l.run)
 	return l
@@ -117,13 +120,18 @@ func (l *looks) begin() (list []copied) {
 
 // refuse returns an error for a process that is too large.
 func (l *looks) refuse(pid int) error {
-	resident := proc.Resident(pid)
-	if l.every > 0 || resident == nil || *resident <= mostResident {
+	size := ""
+	if resident := proc.Resident(pid); resident != nil && *resident > mostResident {
+		size = units.Bytes(*resident)
+	} else if n := proc.Threads(pid); n > mostThreads {
+		size = units.Count(n, "thread")
+	}
+	if l.every > 0 || size == "" {
 		return nil
 	}
 	return &snapshot.Refusal{
-		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", units.Bytes(*resident)),
-		Remedy: l.flags.Of(option.HoldersEvery) + " looks all the same",
+		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", size),
+		Remedy: l.plan.Flags.Of(option.HoldersEvery) + " looks all the same",
 	}
 }
 
@@ -137,20 +145,19 @@ func (l *looks) finish(ctx context.Context, list []copied) {
 		a, err := c.Ask(ctx, holders.Question{Sites: true, Image: c.Image})
 		if a != nil {
 			l.c.AddLook(c.Running, a)
+			delete(l.failed, c.PID)
 		}
 		l.note(c.PID, err)
 	}
 	l.c.Copied(0)
 }
 
-// note keeps the reason why a process was not looked at. A process that has just ended is no reason.
+// note keeps the reason why a process was not looked at, until it is. A process that has just ended is no reason.
 func (l *looks) note(pid int, err error) {
 	if err == nil || errors.Is(err, context.Canceled) || !proc.Alive(pid) {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.notes = append(l.notes, fmt.Sprintf("what holds the memory of process %d is not told: %v", pid, err))
+	l.failed[pid] = err
 }
 
 // lookNow copies the processes, because they are about to end or to be left, and returns. The copies are read
@@ -166,10 +173,10 @@ func (l *looks) lookNow() {
 	})
 }
 
-// end waits for what is still read, but not for long, and returns why there are looks missing.
-func (l *looks) end() []string {
+// end waits for what is still read, but not for long, and tells why there are no looks at processes.
+func (l *looks) end() {
 	if l == nil {
-		return nil
+		return
 	}
 	late := time.AfterFunc(lookPatience, l.cancel)
 	l.last.Wait()
@@ -178,17 +185,7 @@ func (l *looks) end() []string {
 	l.work.Unlock()
 	late.Stop()
 	l.timer.Wait()
-	return l.once()
-}
-
-// once returns the notes without those that are repeated.
-func (l *looks) once() (notes []string) {
-	seen := map[string]bool{}
-	for _, n := range l.notes {
-		if !seen[n] {
-			notes = append(notes, n)
-		}
-		seen[n] = true
+	for _, pid := range slices.Sorted(maps.Keys(l.failed)) {
+		l.plan.tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
 	}
-	return notes
 }

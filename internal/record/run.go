@@ -39,14 +39,12 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	go c.Run(w)
 	r := runner{plan: p, c: c, child: child, looks: p.startLooks(c, child.Pid)}
 	end, err := r.wait(ctx, signals)
-	notes := r.looks.end()
+	r.looks.end()
 	c.Stop()
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
 	}
-	result := c.Finish(end)
-	result.Notes = append(result.Notes, notes...)
-	return Outcome{Result: result, Dir: p.Dir}, nil
+	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
 }
 
 // catchSignals returns the signals to forward to the program. Those that were ignored when this

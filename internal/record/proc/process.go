@@ -206,6 +206,12 @@ func Resident(pid int) *int64 {
 	return &bytes
 }
 
+// Threads returns the number of threads of a process, or 0 if it is unknown.
+func Threads(pid int) int {
+	n, _ := strconv.Atoi(statusField(pid, "Threads"))
+	return n
+}
+
 // CPU returns the time that all threads of a process have run, in nanoseconds, or nil if unknown.
 // It is the exact sum of utime and stime, which /proc/PID/stat has in ticks of 10 ms. The clock of
 // another process is that of clock_getcpuclockid(3).

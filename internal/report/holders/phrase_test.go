@@ -18,7 +18,7 @@ func TestPhrase(t *testing.T) {
 			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
 			Path: []answer.Step{{Type: "Session"}, {Bytes: 48}},
 		},
-		"held by libfoo.so+0x4010 (libfoo.so)": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
+		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
 		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
 			Kind: answer.Module, Name: "app", Path: []answer.Step{
 				{Via: ".SESSIONS", Type: "dict", Length: 41203}, {Via: "[…]", Type: "Session"}, {Via: ".history", Type: "list"},
@@ -33,8 +33,8 @@ func TestPhrase(t *testing.T) {
 		"held by running handle (app.py:12) local conn (Conn)": {
 			Kind: answer.Frame, Name: "handle", File: "app.py", Line: 12, Path: []answer.Step{{Via: " local conn", Type: "Conn"}},
 		},
-		"held by first → Node →… Node": {
-			Kind: answer.Global, Name: "first", Path: []answer.Step{{Type: "Node", Links: 100}},
+		"held by first → Node.next … → Node": {
+			Kind: answer.Global, Name: "first", Path: []answer.Step{{Type: "Node", Links: 100}, {Via: ".next", Type: "Node"}},
 		},
 		`held by thread "worker" (stack of handle_loop)`:           {Kind: answer.Stack, Name: "worker", Function: "handle_loop"},
 		`held by the stack of thread "worker"`:                     {Kind: answer.Stack, Name: "worker"},
@@ -63,12 +63,19 @@ func TestLine(t *testing.T) {
 		"what holds it, for 30 of its blocks from the first half of the recording:", "  24 of 30 held by g",
 		"   2 of 30 lost: no pointer to it was found (so few may be memory that was not cleared)",
 	}, Lines(held))
+	held.By[0].Path = []answer.Step{{Type: "Session"}}
+	held.By[1] = answer.Holder{Blocks: 6, Kind: answer.Global, Name: "g", Path: []answer.Step{{Type: "Session"}, {Via: ".data", Type: "std::string"}}}
+	assert.Equal(t, "held by g → Session → …   30 of 30", Line(held))
+	held.By[1].Path[0].Type = "Other"
+	assert.Equal(t, "held by g → Session   24 of 30", Line(held))
 	held.By[0].Blocks = 23
+	assert.Equal(t, "held by g → …   29 of 30", Line(held))
+	held.By[1].Name = "h"
 	assert.Empty(t, Line(held), "less than four of five agree")
 	assert.Empty(t, Line(answer.Held{}))
 	assert.Empty(t, Lines(answer.Held{}))
 	assert.Nil(t, JSONOf(answer.Held{}))
-	assert.Equal(t, "held by g", JSONOf(held).By[0].Text)
+	assert.Equal(t, "held by g → Session", JSONOf(held).By[0].Text)
 }
 
 func TestSites(t *testing.T) {

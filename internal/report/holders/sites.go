@@ -38,12 +38,17 @@ const (
 )
 
 // Line is what holds nearly all blocks of a site: "held by g_sessions (server.cc:14, std::map) → Session   30 of 30"; "" if
-// that is not known or not one thing.
+// that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
-	if len(h.By) == 0 || float64(h.By[0].Blocks) < agreed*float64(h.Looked) || h.By[0].Kind == answer.NotFound {
+	common, more := h.Common(agreed)
+	if common.Blocks == 0 || common.Kind == answer.NotFound {
 		return ""
 	}
-	return fmt.Sprintf("%s   %d of %d", Phrase(&h.By[0]), h.By[0].Blocks, h.Looked)
+	line := Phrase(&common)
+	if more {
+		line += " → …"
+	}
+	return fmt.Sprintf("%s   %d of %d", line, common.Blocks, h.Looked)
 }
 
 // Lines are all holders of a site, the most frequent first. A heading tells what they are.
