@@ -158,7 +158,7 @@ func (w *walker) memberName(o object) string {
 func (w *walker) closureVariable(o object) string {
 	n := min(w.in.read.word(w.at.address+size), maxAttributes)
 	for i := range n {
-		if w.in.read.word(w.at.address+tupleItems+8*i) == o.address && w.code.in != nil {
+		if w.in.read.word(w.at.address+w.in.tupleItems+8*i) == o.address && w.code.in != nil {
 			if name := w.code.free(i); name != "" {
 				return " closure variable " + name
 			}
@@ -177,7 +177,7 @@ func (w *walker) local(o object) string {
 	in := w.in
 	frame, first, at := w.at.address, in.frameLocals, uint64(frameObjectCode)
 	if in.minor >= 11 {
-		first, at = frameWords, in.frameCode
+		first, at = in.frameWords, in.frameCode
 		if w.at.kind == frameKind {
 			frame = in.read.word(w.at.address + frameFrame)
 		} else {
@@ -194,7 +194,7 @@ func (w *walker) local(o object) string {
 		if address >= w.last.End && w.last.Contains(frame) {
 			break
 		}
-		if in.read.word(address) != o.address {
+		if in.read.word(address)&^tagBits != o.address {
 			continue
 		}
 		if name := c.variable(i); name != "" {
