@@ -26,7 +26,7 @@ func (w *walker) part(o object) (r role, sign string) {
 		return plain, ""
 	case o.kind == frameKind && at.kind.isGenerator():
 		return frame, ""
-	case o.kind == dictKind && in.isDictOf(at, o):
+	case o.kind == dictKind && o.exact && in.isDictOf(at, o):
 		return namespace, "."
 	case at.kind == functionKind && o.kind == tupleKind && refers(in.closure):
 		w.code, _ = in.codeAt(in.read.word(at.address + in.functionCode))
@@ -122,11 +122,14 @@ func (w *walker) element(o object) string {
 			return ".tb_frame"
 		}
 	case exceptionKind:
-		for offset, name := range map[uint64]string{
-			arguments: ".args", in.traceback: ".__traceback__", in.context: ".__context__", in.cause: ".__cause__",
+		for _, part := range [...]struct {
+			offset uint64
+			name   string
+		}{
+			{arguments, ".args"}, {in.traceback, ".__traceback__"}, {in.cause, ".__cause__"}, {in.context, ".__context__"},
 		} {
-			if word(offset) {
-				return name
+			if word(part.offset) {
+				return part.name
 			}
 		}
 	}
