@@ -1,6 +1,8 @@
 package python
 
 import (
+	"slices"
+
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
 
@@ -12,14 +14,19 @@ type object struct {
 	dead bool
 }
 
-// isRefcount reports whether a word may be a reference count. That of an immortal object has 32 bits. From 3.14 on, the
-// upper 16 bits are flags.
+// isRefcount reports whether a word may be a reference count, and not an address, as where the items of a list look like
+// an object. That of an immortal object has 32 bits. From 3.14 on, the upper 16 bits are flags.
 func (in *Interpreter) isRefcount(n uint64) bool {
-	const least, maxFlags = 1 << 40, 1 << 8 // of addresses, mostly
+	const most, maxFlags, usual = 1 << 40, 1 << 8, 1 << 20
 	if in.minor >= 14 && n>>48 < maxFlags {
 		n &= 1<<48 - 1
 	}
-	return n != 0 && n < least
+	return n != 0 && n < most && (n < usual || n%8 != 0 || !in.isAddress(n))
+}
+
+// isAddress reports whether an address is in a block, or in data of modules with low addresses.
+func (in *Interpreter) isAddress(n uint64) bool {
+	return in.blocks.Region(n) != nil || slices.ContainsFunc(in.low, func(r blocks.Range) bool { return r.Contains(n) })
 }
 
 // words reads the word at an address.
@@ -83,7 +90,7 @@ func (in *Interpreter) note(o object, word words) {
 	case o.kind == dequeKind:
 		in.noteDeque(o, word)
 	case o.kind == byteArrayKind:
-		const buffer = 24
+		const buffer = 32
 		start, _ := word(o.address + buffer)
 		in.noteSlack(start, start, topmost)
 	case o.kind == bufferedKind:
