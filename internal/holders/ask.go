@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -190,12 +191,19 @@ func (h *Holder) answer() answer.Holder {
 		a.Type, a.File, a.Line = v.Type, v.File, v.Line
 		a.Module = symbolize.FileName(v.Module)
 	}
+	unknown := false // blocks of which nothing is known lie between
 	for _, s := range h.Steps {
-		step := answer.Step{Via: s.Via, Type: s.Type, Length: max(s.Length, 0), Limit: max(s.Limit, 0), Links: s.Links}
-		if s.Type == "" {
-			step.Bytes = int64(s.Block.Size())
+		if s.Type == "" && (s.Via == "" || strings.HasPrefix(s.Via, "[")) {
+			unknown = true
+			continue
 		}
-		a.Path = append(a.Path, step)
+		if unknown {
+			a.Path = append(a.Path, answer.Step{})
+			unknown = false
+		}
+		a.Path = append(a.Path, answer.Step{
+			Via: s.Via, Type: s.Type, Length: max(s.Length, 0), Limit: max(s.Limit, 0), Links: s.Links,
+		})
 	}
 	return a
 }
