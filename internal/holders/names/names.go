@@ -25,7 +25,9 @@ type Process struct {
 	// Options locate files; Sysroot is set to the root directory of the process.
 	Options symbolize.Options
 
-	files map[*target.Module]*file
+	files   map[*target.Module]*file
+	mapped  []blocks.Range    // the files, by address
+	classes map[uint64]string // by the addresses of tables of virtual functions
 }
 
 // Held is a word of a root.

@@ -16,6 +16,13 @@ type object struct {
 // has 32 bits.
 const maxRefcount = 1 << 40
 
+// isCount reports whether a word may be a reference count. In a program that is not position-independent, addresses of
+// blocks are as small as counts: the items of a list would look like an object.
+func (in *Interpreter) isCount(n uint64) bool {
+	const large = 1 << 16
+	return n != 0 && n < maxRefcount && (n < large || in.blocks.Region(n) == nil)
+}
+
 // words reads the word at an address.
 type words func(address uint64) (uint64, bool)
 
@@ -32,7 +39,7 @@ func (in *Interpreter) objectIn(b blocks.Range, word words) (o object, ok bool) 
 			continue
 		}
 		n, _ := word(at + refcount)
-		if n != 0 && n < maxRefcount {
+		if in.isCount(n) {
 			return object{typ: t, address: at}, true
 		}
 		if n == 0 && before >= headSize && isUntracked(at, word) {
@@ -48,6 +55,15 @@ func isUntracked(object uint64, word words) bool {
 	next, _ := word(object - headSize)
 	previous, _ := word(object - headSize/2)
 	return next == 0 && previous&^flags == 0
+}
+
+// TypeIn returns the name of the type of the object in a block, or "" if there is none.
+func (in *Interpreter) TypeIn(b blocks.Range, word func(address uint64) (uint64, bool)) string {
+	o, ok := in.objectIn(b, word)
+	if !ok || o.dead {
+		return ""
+	}
+	return in.display(o.typ)
 }
 
 // Object is that of [graph.Content].
@@ -132,7 +148,7 @@ func (in *Interpreter) object(address uint64) (object, bool) {
 		return object{}, false
 	}
 	t := in.types.at(in.read.word(address + objectType))
-	if n := in.read.word(address + refcount); t == nil || n == 0 || n >= maxRefcount {
+	if n := in.read.word(address + refcount); t == nil || !in.isCount(n) {
 		return object{}, false
 	}
 	return object{typ: t, address: address}, true
