@@ -131,10 +131,20 @@ var aliases = map[string]string{
 	"std::basic_string_view<wchar_t>": "std::wstring_view",
 }
 
+// spaces removes differences between compilers in the arguments of templates. clang writes "Session *" and "void ()",
+// gcc "Session*" and "void()".
+var spaces = strings.NewReplacer(" (*", " (*", " (anonymous", " (anonymous", " *", "*", " &", "&", " [", "[", " (", "(")
+
 // shortTemplate returns a template with arguments, which are short.
 func shortTemplate(text string, args []string) string {
 	name := shortName(text)
 	kept := args
+	for i, a := range kept {
+		kept[i] = spaces.Replace(a)
+		if number := strings.TrimRight(a, "UL"); number != "" && strings.Trim(number, "0123456789") == "" {
+			kept[i] = number
+		}
+	}
 	for len(kept) > 1 && defaults[templateOf(kept[len(kept)-1])] {
 		kept = kept[:len(kept)-1]
 	}

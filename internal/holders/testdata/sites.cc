@@ -302,7 +302,7 @@ static void containers() {
     show("global", "g_unique", "std::unique_ptr<Session>", " Session", g_unique.get());
     show("global", "g_unique", "std::unique_ptr<Session>", " Session|.few[1] Order", g_unique->few[1]);
     g_unique_array.reset(new Order[7]);
-    show("global", "g_unique_array", "std::unique_ptr<Order []>", " Order|[…].note char []", g_unique_array[4].note);
+    show("global", "g_unique_array", "std::unique_ptr<Order[]>", " Order|[…].note char []", g_unique_array[4].note);
     show("global", "g_vector_unique", "std::vector<std::unique_ptr<Session>>", "[…] Session", g_vector_unique[5].get());
     g_shared = std::make_shared<Session>();
     show("global", "g_shared", "std::shared_ptr<Session>", " Session", g_shared.get());
@@ -393,6 +393,7 @@ static void *lose(void *) {
     for (int i = 0; i < 20; i++) {
         Node *n = new Node();
         n->next = new Node();
+        use(n);
         lost[i] = ~(unsigned long)n->next;
         auto a = std::make_shared<Ring>(), b = std::make_shared<Ring>();
         a->other = b;
@@ -403,12 +404,22 @@ static void *lose(void *) {
     return nullptr;
 }
 
-static void *serve(void *) {
-    t_session = new Session();
-    show("stack", "worker", "", " |.name", t_session->name.data());
-    t_state.sessions.push_back(new Session());
-    Handler *volatile mine = new FileHandler();
+__attribute__((noinline)) static void show_thread(Handler *mine) {
+    show("thread-local", "t_session", "Session *", " Session|.name std::string (60)", t_session->name.data());
+    show("thread-local", "t_state.sessions", "std::vector<Session*>", "[…] Session", t_state.sessions[0]);
     show("stack", "worker", "", " FileHandler|.last Order", static_cast<FileHandler *>(mine)->last);
+}
+
+__attribute__((noinline)) static Handler *prepare() {
+    t_session = new Session();
+    t_state.sessions.push_back(new Session());
+    return new FileHandler();
+}
+
+static void *serve(void *) {
+    Handler *volatile mine = prepare();
+    show_thread(mine);
+    clean();
     running = true;
     for (;;) pause();
     return mine;
@@ -424,9 +435,11 @@ int main() {
     pthread_create(&t, nullptr, lose, nullptr);
     pthread_join(t, nullptr);
     for (int i = 0; i < 20; i++) {
-        show("lost", "", "", "", (void *)~lost[i]);
-        show("cycle", "", "", "", (void *)~cycle[i]);
+        show("lost", "", "", " | ", (void *)~lost[i]);
+        show("cycle", "", "", " Ring", (void *)~cycle[i]);
     }
+    t_session = new Session();
+    show("thread-local", "t_session", "Session *", " Session|.few[1] Order", t_session->few[1]);
     pthread_create(&t, nullptr, serve, nullptr);
     pthread_setname_np(t, "worker");
     while (!running) usleep(100);
