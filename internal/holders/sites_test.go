@@ -88,6 +88,20 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// TestRustSites does the same for Rust.
+func TestRustSites(t *testing.T) {
+	for _, flags := range [][]string{{"-g"}, {"-g", "-O"}, {"-O"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), "sites")
+			args := append([]string{"--edition", "2021", "-o", program, "testdata/sites.rs"}, flags...)
+			out, err := exec.Command(testutil.Need(t, "rustc"), args...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			checkSites(t, program, flags[0] == "-g")
+		})
+	}
+}
+
 // checkSites compares what is found of a program with what it says. Without debug information, members and types are
 // not known, and without symbols no names.
 func checkSites(t *testing.T, program string, debug bool) {

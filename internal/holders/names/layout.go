@@ -86,7 +86,7 @@ func (l *layout) enter(p *place, ref symbolize.TypeRef, t *symbolize.Type) {
 	if !p.std && p.inner == 0 {
 		p.shown = p.ref
 	}
-	switch std := isStd(t.Name); {
+	switch std := t.Kind != symbolize.KindArray && isStd(t.Name); {
 	case std && !p.std:
 		p.std = true
 	case !std && p.std && t.Kind == symbolize.KindStruct && t.Name != "" && p.owner == nil:
@@ -100,14 +100,21 @@ func (l *layout) enter(p *place, ref symbolize.TypeRef, t *symbolize.Type) {
 // pointee returns what a pointer leads to. A container's pointers lead to its elements.
 func (l *layout) pointee(t *symbolize.Type, owner *container) content {
 	c := content{file: l.file, kind: object, elem: t.Elem, owner: owner}
-	if owner != nil {
+	_, target := l.plain(t.Elem)
+	switch {
+	case owner != nil && strings.HasPrefix(target.Name, rustNodes):
+		c.kind = nodes
+	case owner != nil:
 		c.kind = array
 	}
-	if _, target := l.plain(t.Elem); target.Kind == symbolize.KindUnknown || target.Kind == symbolize.KindFunction {
+	if target.Kind == symbolize.KindUnknown || target.Kind == symbolize.KindFunction {
 		return content{}
 	}
 	return c
 }
+
+// rustNodes is what the names of nodes of Rust's trees and lists begin with.
+const rustNodes = "alloc::collections::"
 
 // add adds a member or an index to the path.
 func (p *place) add(text string) {

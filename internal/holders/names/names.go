@@ -117,12 +117,22 @@ func (v *Variable) set(f *file, of symbolize.Variable, address uint64) {
 	v.Variable = of
 	v.Name = strings.ReplaceAll(v.Name, "[abi:cxx11]", "")
 	v.Type = Short(v.Type)
-	if of.Ref == 0 {
-		return
+	if of.Ref != 0 {
+		if found, ok := f.find(of.Ref, of.Offset, address-of.Offset); ok {
+			v.found, v.Path = found, found.path
+			v.Type = f.name(found.shown)
+		}
 	}
-	if found, ok := f.find(of.Ref, of.Offset, address-of.Offset); ok {
-		v.found, v.Path = found, found.path
-		v.Type = f.name(found.shown)
+	v.simplifyRust()
+}
+
+// simplifyRust removes what the macro thread_local! adds: app::LOCAL::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL.
+func (v *Variable) simplifyRust() {
+	if name, ok := strings.CutSuffix(v.Name, "::__RUST_STD_INTERNAL_VAL"); ok {
+		v.Name, _, _ = strings.Cut(name, "::{")
+		if templateOf(v.Type) == "Storage" {
+			v.Type = argument(v.Type)
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ func TestShort(t *testing.T) {
 		"alloc::collections::btree::map::BTreeMap<u32, alloc::string::String, alloc::alloc::Global>":                           "BTreeMap<u32, String>",
 		"std::sync::poison::mutex::Mutex<alloc::vec::Vec<app::Session, alloc::alloc::Global>>":                                 "Mutex<Vec<app::Session>>",
 		"alloc::sync::Arc<dyn app::Handler, alloc::alloc::Global>":                                                             "Arc<dyn app::Handler>",
+		"alloc::boxed::Box<(dyn app::Handler + core::marker::Send + core::marker::Sync), alloc::alloc::Global>":                "Box<(dyn app::Handler + Send + Sync)>",
 		"&[alloc::string::String]":     "&[String]",
 		"*const app::Session":          "*const app::Session",
 		"(u32, alloc::string::String)": "(u32, String)",
