@@ -9,26 +9,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
+	"github.com/heaplapse/heaplapse/internal/holders/python"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"github.com/heaplapse/heaplapse/internal/holders/samples"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
-
-// Options are those of Take.
-type Options struct {
-	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
-	MaxBytes uint64
-	// Own lists memory of heaplapse's engine in the process, which does not hold blocks.
-	Own []blocks.Range
-	// Symbols locate files.
-	Symbols symbolize.Options
-}
 
 // Look is what was seen of a process at one moment. The caller must call Close.
 type Look struct {
@@ -40,36 +33,70 @@ type Look struct {
 
 	snapshot *snapshot.Snapshot
 	process  *target.Process
+	samples  *samples.Table // nil if heaplapse's engine does not record the process
+	taken    time.Time
 	roots    []roots.Root
 	graph    *graph.Graph
 	names    *names.Process
+	python   *python.Interpreter // may be nil
 }
 
-// Take looks at a process. It returns a [snapshot.Refusal] if that is impossible.
-func Take(pid int, o Options) (*Look, error) {
+// Copy is a copy of a process, which Begin has made and the process does not see. It is read at leisure, also when the
+// process has ended. The caller must call Look, Ask or Close.
+type Copy struct {
+	snapshot *snapshot.Snapshot
+	kernel   []uint64
+	taken    time.Time
+}
+
+// Begin copies a process, which is stopped meanwhile. It returns a [snapshot.Refusal] if that is impossible or may do
+// harm; the process is then as it was.
+func Begin(pid int) (*Copy, error) {
 	kernel := roots.KernelWords(pid)
 	s, err := snapshot.Take(pid, snapshot.Options{})
 	if err != nil {
 		return nil, err
 	}
-	l := &Look{snapshot: s}
 	// What the kernel has may change: both readings count.
-	if err := l.read(o, append(kernel, roots.KernelWords(pid)...)); err != nil {
-		if early := s.Err(); early != nil {
+	return &Copy{s, append(kernel, roots.KernelWords(pid)...), time.Now()}, nil
+}
+
+// Close removes the copy.
+func (c *Copy) Close() error { return c.snapshot.Close() }
+
+// Look reads the copy. After an error, the copy is removed.
+func (c *Copy) Look(o Options) (*Look, error) {
+	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	if err := l.read(o, c.kernel); err != nil {
+		if early := c.snapshot.Err(); early != nil {
 			err = early
 		}
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return l, nil
 }
 
+// Take looks at a process. See Begin for its errors.
+func Take(pid int, o Options) (*Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Look(o)
+}
+
 func (l *Look) read(o Options, kernel []uint64) (err error) {
 	s := l.snapshot
-	if l.process, err = target.Open(s.PID); err != nil {
+	// That of the copy is the same, and is there when the process has ended.
+	if l.process, err = target.Open(s.Memory.PID); err != nil {
 		return err
 	}
 	if l.process.Libc == nil {
 		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
+	}
+	own, err := l.readSamples()
+	if err != nil {
+		return err
 	}
 	p := glibc.ProcessOf(s.Memory, s.Mappings, l.process.Libc.Path)
 	p.Resident = s.Resident
@@ -81,21 +108,52 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	l.roots = roots.Of(roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, o.Own...), Kernel: kernel,
-	}, &l.Heap.Blocks)
-	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, graph.Options{
-		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
-	})
-	if err != nil {
+	if err := l.build(o); err != nil {
 		return err
 	}
+	r := roots.Process{
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, own...), Kernel: kernel,
+	}
+	if l.python != nil {
+		r.Runtime = l.python.Roots()
+	}
+	l.roots = roots.Of(r, &l.Heap.Blocks)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
-		PID: s.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
 	}
 	l.listDoubts(pools)
 	return s.Err()
+}
+
+// build reads the pointers between the blocks.
+func (l *Look) build(o Options) (err error) {
+	s := l.snapshot
+	options := graph.Options{
+		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
+	}
+	l.python, err = python.Find(python.Process{
+		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: &l.Heap.Blocks,
+	})
+	if err != nil {
+		l.Doubts = append(l.Doubts, err.Error())
+	} else if l.python != nil {
+		options.Content = l.python
+	}
+	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, options)
+	return err
+}
+
+// readSamples reads the live samples, and returns the memory of heaplapse's engine, which holds no block.
+func (l *Look) readSamples() (own []blocks.Range, err error) {
+	engine := samples.Engine{Live: l.process.Engine.Symbol(samples.Live).Start, Sites: l.process.Engine.Symbol(samples.Sites).Start}
+	if engine.Live == 0 || engine.Sites == 0 {
+		return nil, nil
+	}
+	if l.samples, err = samples.Read(l.snapshot.Memory, engine); err != nil {
+		return nil, err
+	}
+	return append(l.samples.Own, roots.Data(l.snapshot.Memory, l.snapshot.Mappings, l.process.Engine)...), nil
 }
 
 func (l *Look) listDoubts(pools pymalloc.Result) {
@@ -112,6 +170,9 @@ func (l *Look) listDoubts(pools pymalloc.Result) {
 	if n := l.graph.Unreadable(); n > 0 {
 		doubt("%d bytes could not be read", n)
 	}
+	if l.samples != nil && l.samples.Full {
+		doubt("heaplapse's engine has more memory than its list tells")
+	}
 	if pools.Changing > 0 {
 		doubt("%d pools of CPython were being changed", pools.Changing)
 	}
@@ -127,24 +188,27 @@ func (l *Look) Close() error {
 }
 
 // Kind is what holds a block.
-type Kind string
+type Kind = answer.Kind
 
 // Kinds of holders.
 const (
-	Global   Kind = "global"
-	Kernel   Kind = "kernel"
-	TLS      Kind = "thread-local"
-	Stack    Kind = "stack"
-	Unknown  Kind = "unknown"
-	Shared   Kind = "shared"
-	Doubtful Kind = "doubtful" // only words that are most likely no pointers
-	Lost     Kind = "lost"     // nothing points to it, or only blocks that are lost
-	Cycle    Kind = "cycle"    // lost blocks that hold each other
-	NotFound Kind = "not-found"
+	Module   = answer.Module
+	Frame    = answer.Frame
+	Global   = answer.Global
+	Kernel   = answer.Kernel
+	TLS      = answer.TLS
+	Stack    = answer.Stack
+	Unknown  = answer.Unknown
+	Shared   = answer.Shared
+	Doubtful = answer.Doubtful
+	Lost     = answer.Lost
+	Cycle    = answer.Cycle
+	NotFound = answer.NotFound
 )
 
 var kinds = map[graph.Phase]Kind{
-	roots.Global: Global, roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
+	roots.Module: Module, roots.Frame: Frame, roots.Temporary: Frame, roots.Global: Global,
+	roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
 	roots.Shared: Shared, roots.Stale: Doubtful, graph.Doubtful: Doubtful, graph.Lost: Lost, graph.UnderLost: Lost,
 	graph.Cycle: Cycle,
 }
@@ -152,7 +216,7 @@ var kinds = map[graph.Phase]Kind{
 // Holder tells what holds a block.
 type Holder struct {
 	Kind Kind
-	// Name is that of the variable, or of the thread.
+	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
 	// Thread is the name of the thread of a stack or of a thread-local variable, and Function that of a stack.
 	Thread, Function string
@@ -187,6 +251,9 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		if len(l.Doubts) > 0 && (h.Kind == Lost || h.Kind == Cycle) {
 			h.Kind = Doubtful
 		}
+		if l.python != nil {
+			h.Name, h.Steps = l.python.Describe(l.root(p), p)
+		}
 		if p.Root >= 0 {
 			switch r := l.roots[p.Root]; {
 			case r.Phase == roots.Global:
@@ -209,7 +276,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	for i := range list {
 		h := &list[i]
-		h.Steps = l.names.Steps(ctx, h.Variable, h.Blocks)
+		h.Steps = l.steps(ctx, h)
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
@@ -223,6 +290,39 @@ func (l *Look) nameThreadLocal(ctx context.Context, h *Holder, r roots.Root, add
 	if v, ok := l.names.ThreadLocal(ctx, l.snapshot.Threads[r.Thread].TLS, address); ok {
 		h.Name, h.Variable, h.Function = v.String(), &v, ""
 	}
+}
+
+// root returns the root of a path, or none.
+func (l *Look) root(p graph.Path) roots.Root {
+	if p.Root < 0 {
+		return roots.Root{}
+	}
+	return l.roots[p.Root]
+}
+
+// steps returns the objects on the way to a block: those of Python, which are known, and between them others.
+func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
+	if !slices.ContainsFunc(h.Steps, python.IsObject) {
+		return l.names.Steps(ctx, h.Variable, h.Blocks)
+	}
+	variable := h.Variable
+	for rest := h.Steps; len(rest) > 0; {
+		n := 0
+		var others []blocks.Range
+		for n < len(rest) && !python.IsObject(rest[n]) {
+			others = append(others, rest[n].Block)
+			n++
+		}
+		if n > 0 {
+			list = append(list, l.names.Steps(ctx, variable, others)...)
+		}
+		for n < len(rest) && python.IsObject(rest[n]) {
+			list = append(list, rest[n])
+			n++
+		}
+		rest, variable = rest[n:], nil
+	}
+	return list
 }
 
 // function returns the function in which a thread is. known has those that were asked for.

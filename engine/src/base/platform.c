@@ -77,13 +77,32 @@ int memcmp(const void *a, const void *b, size_t n) {
     return 0;
 }
 
+struct hl_pages hl_pages[2048];
+
+// list changes the start of the first pages that start at an address. Those at 0 are unused.
+static void list(long start, long to, size_t size) {
+    for (struct hl_pages *p = hl_pages; p < hl_pages + HL_LENGTH(hl_pages); p++) {
+        long was = start;
+        if (!__atomic_compare_exchange_n(&p->start, &was, to, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&p->size, size, __ATOMIC_RELAXED);
+        return;
+    }
+}
+
 void *hl_pages_alloc(size_t size) {
     long p = hl_syscall6(HL_SYS_mmap, 0, (long)size, HL_PROT_READ | HL_PROT_WRITE,
                          HL_MAP_PRIVATE | HL_MAP_ANONYMOUS, -1, 0);
-    return p < 0 && p > -4096 ? NULL : (void *)p;
+    if (p < 0 && p > -4096) return NULL;
+    list(0, p, size);
+    return (void *)p;
 }
 
-void hl_pages_free(void *p, size_t size) { hl_syscall2(HL_SYS_munmap, p, size); }
+void hl_pages_free(void *p, size_t size) {
+    list((long)p, 0, 0);
+    hl_syscall2(HL_SYS_munmap, p, size);
+}
 
 struct iovec {
     void *base;

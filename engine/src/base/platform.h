@@ -55,9 +55,13 @@ void *memset(void *to, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 
 // Memory from the kernel, zeroed. The size is rounded up to whole pages. hl_pages_alloc returns
-// NULL if there is none.
+// NULL if there is none. hl_pages lists it; what does not fit is not listed.
 void *hl_pages_alloc(size_t size);
 void hl_pages_free(void *p, size_t size);
+extern HL_OWN struct hl_pages {
+    long start;
+    size_t size;
+} hl_pages[2048];
 
 // hl_read copies n bytes from an address that need not be mapped. It returns false if a byte cannot
 // be read.

@@ -24,6 +24,10 @@ static uint32_t version HL_ALONE;
 static size_t count HL_LOCKED;
 static uint32_t numbers HL_LOCKED HL_ALONE; // samples until now, which number them
 
+// heaplapse reads this from outside (internal/holders/samples), and heaplapse_sites.
+HL_EXPORT const void *const heaplapse_live[] = {&current, &numbers, hl_pages,
+                                                hl_pages + HL_LENGTH(hl_pages)};
+
 static size_t place_of(const struct table *t, uintptr_t key) {
     return (size_t)(((key >> 4) * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & t->mask;
 }

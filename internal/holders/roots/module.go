@@ -109,3 +109,16 @@ func tlsSize(memory blocks.Memory, mappings []target.Mapping) uint64 {
 	modules(memory, mappings, func(_ string, s segments) { size += s.tls })
 	return size
 }
+
+// Data returns the writable data of a module.
+func Data(memory blocks.Memory, mappings []target.Mapping, module *target.Module) (list []blocks.Range) {
+	for _, m := range mappings {
+		if m.Path != module.Path || m.Offset != 0 {
+			continue
+		}
+		if s, ok := readSegments(memory, m); ok {
+			list = append(list, s.writable...)
+		}
+	}
+	return list
+}

@@ -19,13 +19,16 @@ type Kind = graph.Phase
 
 // Kinds by the order in which they are followed.
 const (
-	Global  Kind = iota + 1 // data of a module
-	Kernel                  // a word that the kernel has for the program, such as the data of epoll_ctl(2)
-	TLS                     // thread-local variables
-	Stack                   // a stack, or registers
-	Unknown                 // other private memory
-	Shared                  // memory that is shared with other processes
-	Stale                   // the part of a stack that is not in use
+	Module    Kind = iota + 1 // a module of Python
+	Frame                     // variables of a function of Python that runs
+	Temporary                 // its other values, some of which are old
+	Global                    // data of a module
+	Kernel                    // a word that the kernel has for the program, such as the data of epoll_ctl(2)
+	TLS                       // thread-local variables
+	Stack                     // a stack, or registers
+	Unknown                   // other private memory
+	Shared                    // memory that is shared with other processes
+	Stale                     // the part of a stack that is not in use
 )
 
 // Root is memory that holds blocks.
@@ -46,11 +49,20 @@ type Process struct {
 	Own []blocks.Range
 	// Kernel has the words that the kernel keeps.
 	Kernel []uint64
+	// Runtime lists what the runtime of a language knows to be roots, which may be parts of blocks. Other
+	// memory is not added again.
+	Runtime []Root
 }
 
 // Of lists the roots of a process whose blocks are in a set.
 func Of(p Process, set *blocks.Set) []Root {
 	b := builder{Process: p, set: set}
+	for _, r := range p.Runtime {
+		if set.Region(r.Range.Start) == nil {
+			b.taken = append(b.taken, r.Range)
+		}
+	}
+	b.list = slices.Clone(p.Runtime)
 	b.addGlobals()
 	if len(p.Kernel) > 0 {
 		b.list = append(b.list, Root{Root: graph.Root{Phase: Kernel, Values: p.Kernel}, Thread: -1})

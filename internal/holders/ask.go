@@ -1,0 +1,250 @@
+//go:build linux && amd64
+
+package holders
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/samples"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+const (
+	// looked is the number of blocks of a site or a group that are looked at.
+	looked = 30
+	// leastOld is the number of live samples from the first half of a recording that a site must have.
+	leastOld = 8
+	maxSites = 500
+)
+
+// Sites tells what holds the live samples of each site that has some from the first half of the recording, the site
+// with most of them first.
+func (l *Look) Sites(ctx context.Context, image int) ([]answer.Site, error) {
+	if l.samples == nil {
+		return nil, nil
+	}
+	bySite := map[uint32]*answer.Site{}
+	old := map[uint32][]uint64{} // addresses
+	for _, s := range l.samples.Live {
+		site := bySite[s.Site]
+		if site == nil {
+			site = &answer.Site{}
+			bySite[s.Site] = site
+		}
+		site.Live++
+		if s.Number <= l.samples.Newest/2 {
+			old[s.Site] = append(old[s.Site], s.Address)
+		}
+	}
+	numbers := make([]uint32, 0, len(old))
+	for n, addresses := range old {
+		if len(addresses) >= leastOld {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.SortFunc(numbers, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(len(old[b]), len(old[a])), cmp.Compare(a, b))
+	})
+	list := make([]answer.Site, 0, len(numbers))
+	for _, n := range numbers[:min(len(numbers), maxSites)] {
+		site := bySite[n]
+		site.Old = len(old[n])
+		var err error
+		if site.Stack, err = stackOf(l.samples, n, image); err != nil {
+			return nil, err
+		}
+		if site.Held, err = l.held(ctx, spread(old[n])); err != nil {
+			return nil, err
+		}
+		list = append(list, *site)
+	}
+	return list, nil
+}
+
+// Addresses that stand for functions of scripts, and what the engine adds to them in files for each process image
+// (engine/src/base/names.h).
+const (
+	named      = 1 << 56
+	namedImage = 1 << 40
+)
+
+func stackOf(t *samples.Table, site uint32, image int) ([]answer.Address, error) {
+	frames, err := t.Stack(site)
+	list := make([]answer.Address, len(frames))
+	for i, f := range frames {
+		if f >= named {
+			f += uint64(image) * namedImage
+		}
+		list[i] = answer.Address(f)
+	}
+	return list, err
+}
+
+// spread returns at most as many elements as are looked at, evenly spaced.
+func spread[T any](list []T) []T {
+	if len(list) <= looked {
+		return list
+	}
+	chosen := make([]T, looked)
+	for i := range chosen {
+		chosen[i] = list[i*len(list)/looked]
+	}
+	return chosen
+}
+
+// class is a group of blocks of about the same size.
+type class struct {
+	answer.Group
+	seen   int64
+	chosen []uint64
+}
+
+// Groups tells what holds the blocks of the sizes that have most memory, most first.
+func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
+	classes := map[int]*class{}
+	for b := range l.used() {
+		c := classes[classOf(b.Size())]
+		if c == nil {
+			c = &class{Group: answer.Group{Least: int64(b.Size())}}
+			classes[classOf(b.Size())] = c
+		}
+		c.Blocks, c.Bytes = c.Blocks+1, c.Bytes+int64(b.Size())
+		c.Least, c.Most = min(c.Least, int64(b.Size())), max(c.Most, int64(b.Size()))
+	}
+	list := make([]*class, 0, len(classes))
+	for _, c := range classes {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b *class) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Least, b.Least))
+	})
+	list = list[:min(len(list), most)]
+	for b := range l.used() {
+		c := classes[classOf(b.Size())]
+		if c.seen*looked/c.Blocks >= int64(len(c.chosen)) {
+			c.chosen = append(c.chosen, b.Start)
+		}
+		c.seen++
+	}
+	groups := make([]answer.Group, len(list))
+	for i, c := range list {
+		var err error
+		if c.Held, err = l.held(ctx, c.chosen); err != nil {
+			return nil, err
+		}
+		groups[i] = c.Group
+	}
+	return groups, nil
+}
+
+// used iterates over the blocks that are in use.
+func (l *Look) used() func(yield func(blocks.Block) bool) {
+	return func(yield func(blocks.Block) bool) {
+		for _, r := range l.Heap.Blocks.Regions() {
+			for b := range r.All() {
+				if !b.Free && !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// classOf returns a number for a size: its own up to 1 KiB, and one of eight for each doubling above.
+func classOf(size uint64) int {
+	const exact = 10 // bits
+	if size < 1<<exact {
+		return int(size)
+	}
+	n := bits.Len64(size)
+	return n<<exact | int(size>>(n-4))
+}
+
+// held tells what holds the blocks at some addresses. Equal answers are one.
+func (l *Look) held(ctx context.Context, addresses []uint64) (answer.Held, error) {
+	holders, err := l.Holders(ctx, addresses)
+	if err != nil {
+		return answer.Held{}, err
+	}
+	list := make([]answer.Holder, len(holders))
+	for i, h := range holders {
+		list[i] = h.answer()
+	}
+	return answer.Held{Looked: len(list), By: answer.Merge(list)}, nil
+}
+
+// answer returns the holder as it is stored and shown.
+func (h *Holder) answer() answer.Holder {
+	a := answer.Holder{Blocks: 1, Kind: h.Kind, Name: h.Name, Function: h.Function}
+	if v := h.Variable; v != nil {
+		a.Type, a.File, a.Line = v.Type, v.File, v.Line
+		a.Module = symbolize.FileName(v.Module)
+	}
+	unknown := false // blocks of which nothing is known lie between
+	for _, s := range h.Steps {
+		if s.Type == "" && (s.Via == "" || strings.HasPrefix(s.Via, "[")) {
+			unknown = true
+			continue
+		}
+		if unknown {
+			a.Path = append(a.Path, answer.Step{})
+			unknown = false
+		}
+		a.Path = append(a.Path, answer.Step{
+			Via: s.Via, Type: s.Type, Length: max(s.Length, 0), Limit: max(s.Limit, 0), Links: s.Links,
+		})
+	}
+	return a
+}
+
+// Ask reads the copy, and removes it.
+func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) {
+	l, err := c.Look(q.Options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	a = l.answer()
+	if a.Groups, err = l.Groups(ctx, q.Groups); err != nil {
+		return nil, err
+	}
+	if q.Sites {
+		if a.Sites, err = l.Sites(ctx, q.Image); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// Ask looks at a process once. See Begin for its errors.
+func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Ask(ctx, q)
+}
+
+// answer tells what is in the look, but for sites and groups.
+func (l *Look) answer() *answer.Look {
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.Memory.PID))
+	a := &answer.Look{
+		Schema: answer.Schema, PID: l.snapshot.PID, Program: path.Base(exe),
+		Time: l.taken.UTC().Truncate(time.Millisecond), Stopped: l.Stopped(), Doubts: l.Doubts,
+	}
+	for b := range l.used() {
+		a.Blocks, a.Bytes = a.Blocks+1, a.Bytes+int64(b.Size())
+	}
+	return a
+}
