@@ -118,7 +118,7 @@ func (v *Variable) set(f *file, of symbolize.Variable, address uint64) {
 	v.Name = strings.ReplaceAll(v.Name, "[abi:cxx11]", "")
 	v.Type = Short(v.Type)
 	if of.Ref != 0 {
-		if found, ok := f.find(of.Ref, of.Offset, address-of.Offset); ok {
+		if found, ok := f.findInVariable(of.Ref, of.Offset, address-of.Offset); ok {
 			v.found, v.Path = found, found.path
 			v.Type = f.name(found.shown)
 		}
