@@ -218,9 +218,9 @@ type Holder struct {
 	Kind Kind
 	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
-	// Function is that of a stack.
-	Function string
-	// Variable is the variable, if it is a global one.
+	// Thread is the name of the thread of a stack or of a thread-local variable, and Function that of a stack.
+	Thread, Function string
+	// Variable is the variable, if it is a global or thread-local one.
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
@@ -259,8 +259,10 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			case r.Phase == roots.Global:
 				words, indices = append(words, names.Held{Root: r, Address: p.Address}), append(indices, i)
 			case r.Thread >= 0:
-				h.Name = l.snapshot.Threads[r.Thread].Name
+				h.Thread = l.snapshot.Threads[r.Thread].Name
+				h.Name = h.Thread
 				h.Function = l.function(ctx, r.Thread, functions)
+				l.nameThreadLocal(ctx, &h, r, p.Address)
 			}
 		}
 		list[i] = h
@@ -278,6 +280,16 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
+}
+
+// nameThreadLocal names the thread-local variable that has a word of a root.
+func (l *Look) nameThreadLocal(ctx context.Context, h *Holder, r roots.Root, address uint64) {
+	if h.Kind != TLS {
+		return
+	}
+	if v, ok := l.names.ThreadLocal(ctx, l.snapshot.Threads[r.Thread].TLS, address); ok {
+		h.Name, h.Variable, h.Function = v.String(), &v, ""
+	}
 }
 
 // root returns the root of a path, or none.
