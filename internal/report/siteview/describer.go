@@ -265,6 +265,7 @@ func (d *Describer) ranksOf(id symbolize.LocationID) ranks {
 	if !ok {
 		l := &d.symbols.Locations[id]
 		out = ranksOf(d.module(l), "")
+		out.allocates = len(l.Frames) > 0
 		for i := range l.Frames {
 			if !l.Script() {
 				out.include(ranksOf(d.module(l), l.Frames[i].Function))
