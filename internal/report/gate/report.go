@@ -26,6 +26,8 @@ type Report struct {
 	Version string
 	// Absent tells where earlier runs were looked for, if there are none.
 	Absent string
+	// Next is a command that shows more of a run that failed; it may be empty.
+	Next string
 	// Config is the file with thresholds and suppressions; it may be empty.
 	Config string
 	// Losses are what other tools found; it may be nil.
