@@ -120,6 +120,9 @@ func (v View) Callers() (callers []Caller, shared bool) { return v.callers() }
 
 // paths is the number of call paths, if there are several.
 func (v View) paths(shared bool, on string) string {
+	if on != "" {
+		on = ", " + on
+	}
 	switch {
 	case v.CallPaths > 1 && shared:
 		return fmt.Sprintf("  (%d call paths%s)", v.CallPaths, on)
@@ -129,9 +132,20 @@ func (v View) paths(shared bool, on string) string {
 	return ""
 }
 
-// onLines names the lines of the function that its call paths pass, if there are several: any of them
+// Places are those of the lines of the function that the row's call paths pass.
+func (v View) Places() (out []string) {
+	if v.lines == nil {
+		return nil
+	}
+	for _, line := range slices.Sorted(slices.Values(v.lines())) {
+		out = append(out, text.Position(v.Blame.File, line))
+	}
+	return out
+}
+
+// OnLines names the lines of the function that its call paths pass, if there are several: any of them
 // may be the one to change.
-func (v View) onLines() string {
+func (v View) OnLines() string {
 	const most = 4
 	if v.lines == nil {
 		return ""
@@ -141,13 +155,13 @@ func (v View) onLines() string {
 		return ""
 	}
 	if len(list) > most {
-		return fmt.Sprintf(", on %d lines", len(list))
+		return fmt.Sprintf("on %d lines", len(list))
 	}
 	words := make([]string, len(list))
 	for i, line := range list {
 		words[i] = strconv.Itoa(line)
 	}
-	return ", on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return "on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // maxCallers is the number of callers in a call path in one line.
@@ -159,7 +173,7 @@ const maxCallers = 4
 func (v View) CallPath(width int) string {
 	callers, shared := v.Callers()
 	callers, own := v.nearest(callers)
-	end := own + v.paths(shared, v.onLines())
+	end := own + v.paths(shared, v.OnLines())
 	if width > 0 && len(callers) > 0 && text.Width(callLine(callers[:1], nameWidths[len(nameWidths)-1])+end) > width {
 		end = own + v.paths(shared, "")
 	}
