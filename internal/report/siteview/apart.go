@@ -59,7 +59,7 @@ func (d *Describer) around(site symbolize.SiteID) (below, above []string) {
 			case i < ref.Position || i == ref.Position && k < ref.Frame:
 				below = append(below, name)
 			case i > ref.Position || k > ref.Frame:
-				above = append(above, strings.TrimSpace(name+" "+where(f)))
+				above = append(above, strings.TrimSpace(name+" "+d.where(f)))
 			}
 		}
 	}

@@ -43,6 +43,8 @@ type View struct {
 	callers     func() (callers []Caller, shared bool)
 	ownIsShared func() bool // by all call paths
 	lines       func() []int
+
+	names map[string]string // of files; others are shown by their last elements
 }
 
 // Blame is the frame that a site is attributed to, in JSON.
@@ -138,7 +140,7 @@ func (v View) Places() (out []string) {
 		return nil
 	}
 	for _, line := range slices.Sorted(slices.Values(v.lines())) {
-		out = append(out, text.Position(v.Blame.File, line))
+		out = append(out, whereIn(v.names, &baseline.Frame{File: v.Blame.File, Line: line}))
 	}
 	return out
 }
@@ -273,6 +275,14 @@ func where(f *baseline.Frame) string {
 	return ""
 }
 
+// whereIn is where of a frame whose file has one of some names, if it has one.
+func whereIn(names map[string]string, f *baseline.Frame) string {
+	if name := names[f.File]; name != "" {
+		return text.Clip(text.PositionIn(name, f.Line), maxWhere)
+	}
+	return where(f)
+}
+
 // isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the
 // unit of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
 func isUnit(f *baseline.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
@@ -306,12 +316,13 @@ type callerList struct {
 	callers []Caller
 	last    string // the function before
 	limit   int
+	names   map[string]string // of files; others are shown by their last elements
 }
 
 // add adds a frame unless the function called itself. It reports whether the list takes more.
 func (c *callerList) add(f *baseline.Frame) bool {
 	if f.Function != c.last || c.last == "" {
-		c.callers = append(c.callers, Caller{FunctionName(f), where(f)})
+		c.callers = append(c.callers, Caller{FunctionName(f), whereIn(c.names, f)})
 	}
 	c.last = f.Function
 	return len(c.callers) < c.limit
