@@ -131,7 +131,9 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	result, err := gate.Compare(current, runs, reference, o)
 	var notComparable *gate.NotComparableError
 	if errors.As(err, &notComparable) {
-		return errors.New(gatereport.NotComparable(notComparable, flagname.All()))
+		report := f.Report(gate.Refuse(current, runs, reference))
+		report.Refusal = gatereport.NotComparable(notComparable, flagname.All())
+		return errors.Join(errors.New(report.Refusal), f.Write(a.Out, report))
 	}
 	if err != nil {
 		return err

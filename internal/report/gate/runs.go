@@ -32,7 +32,7 @@ func (g *Report) runLines() (out [][2]string) {
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
 	}
-	if !g.FirstRun {
+	if g.compared() {
 		add("level", "the median of the bytes in use in the second half of a run; heap and rows are compared by it")
 		add("matched", g.matched())
 	}
