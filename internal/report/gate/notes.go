@@ -55,8 +55,8 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteOtherProgram:
 		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
 	case gate.NoteOtherInterpreter:
-		return fmt.Sprintf("%s ran under %s, the current run under %s, which may load and keep other memory: after an "+
-			"upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
+		return fmt.Sprintf("the interpreter of %s is %s, that of the current run %s, which may load and keep other memory: "+
+			"after an upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
 	case gate.NoteOtherMethod:
 		return text.OtherMethod(n.Run+" was recorded", n.Text, "the current run", n.Other)
 	case gate.NoteOtherProcesses:
@@ -221,7 +221,7 @@ func samplingText(period int64) string {
 	return fmt.Sprintf("samples every %d bytes", period)
 }
 
-// remarks returns the lines below the table: the notes and the expired suppressions.
+// remarks returns the lines below the table: the notes, the expired suppressions, and what to do next.
 func (g *Report) remarks() (out []string) {
 	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
 		out = append(out, "note: "+units.Percent(s)+" "+g.unmatchedReason())
@@ -236,6 +236,9 @@ func (g *Report) remarks() (out []string) {
 			line += ": " + text.Clip(e.Reason, 200)
 		}
 		out = append(out, line)
+	}
+	if g.Verdict == gate.Fail && g.Next != "" {
+		out = append(out, "next: "+text.Clean(g.Next))
 	}
 	return out
 }
