@@ -61,7 +61,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	help.MakeRare(f.Lookup("config"))
 	a.addCommands(cmd, "Record and inspect:",
 		a.recordCommand(), a.attachCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
-	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
+	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.holdersCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), baselines.Command(&a.Console))
 	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console), fleet.PushCommand(&a.Console))
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())

@@ -5,7 +5,11 @@ package holders
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math/bits"
+	"os"
+	"path"
 	"slices"
 	"time"
 
@@ -186,11 +190,32 @@ func (h *Holder) answer() answer.Holder {
 	return a
 }
 
-// Answer tells what is in the look, but for sites and groups.
-func (l *Look) Answer() *answer.Look {
+// Ask looks at a process once. It returns a [snapshot.Refusal] if that is impossible or may do harm; the process is then
+// as it was.
+func Ask(ctx context.Context, pid int, q Question) (a *answer.Look, err error) {
+	l, err := Take(pid, q.Options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	a = l.answer()
+	if a.Groups, err = l.Groups(ctx, q.Groups); err != nil {
+		return nil, err
+	}
+	if q.Sites {
+		if a.Sites, err = l.Sites(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// answer tells what is in the look, but for sites and groups.
+func (l *Look) answer() *answer.Look {
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.PID))
 	a := &answer.Look{
-		Schema: answer.Schema, PID: l.snapshot.PID, Time: l.taken.UTC().Truncate(time.Millisecond), Stopped: l.Stopped(),
-		Doubts: l.Doubts,
+		Schema: answer.Schema, PID: l.snapshot.PID, Program: path.Base(exe),
+		Time: l.taken.UTC().Truncate(time.Millisecond), Stopped: l.Stopped(), Doubts: l.Doubts,
 	}
 	for b := range l.used() {
 		a.Blocks, a.Bytes = a.Blocks+1, a.Bytes+int64(b.Size())

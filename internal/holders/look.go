@@ -21,14 +21,6 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Options are those of Take.
-type Options struct {
-	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
-	MaxBytes uint64
-	// Symbols locate files.
-	Symbols symbolize.Options
-}
-
 // Look is what was seen of a process at one moment. The caller must call Close.
 type Look struct {
 	// Heap has the blocks.

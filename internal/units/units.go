@@ -84,3 +84,12 @@ func Percent(share float64) string {
 	}
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
+
+// Grouped shows a count with a comma before each three digits: 41,203.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -20,9 +20,11 @@ const Schema = "heaplapse.holders/1"
 
 // Look is what was seen of a process at one moment.
 type Look struct {
-	Schema string    `json:"schema"`
-	PID    int       `json:"pid"`
-	Time   time.Time `json:"time"`
+	Schema string `json:"schema"`
+	PID    int    `json:"pid"`
+	// Program is the base name of the file that the process runs.
+	Program string    `json:"program"`
+	Time    time.Time `json:"time"`
 	// Stopped is for how long the threads of the process were stopped.
 	Stopped time.Duration `json:"stopped_ns"`
 	// Blocks and Bytes are what the allocators have handed out, with what they need for themselves.

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/internal/holders"
+	holdersreport "github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/internal/terminal"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+type holdersFlags struct {
+	top       int
+	demangle  string
+	debugDirs []string
+	flagset.Debuginfod
+	flagset.Cache
+	output.Flags
+}
+
+func (a *app) holdersCommand() *cobra.Command {
+	var f holdersFlags
+	cmd := &cobra.Command{
+		Use:   "holders [flags] PID",
+		Short: "tell what keeps the memory of a running process alive",
+		Long: `Looks at a process once, and tells what holds the blocks of memory of the sizes that have most: the
+variable, over which objects, or that nothing does and they are lost. The process needs no
+preparation and no recording. Its threads are stopped for some milliseconds, while it makes a copy
+of itself; heaplapse reads the copy, and removes it.
+
+  heaplapse holders 4711
+
+It works on x86-64 with glibc's malloc and CPython 3.8 and later. Names of types, variables and
+attributes are told, but no key and no value of the program's data. See docs/holders.md.
+
+Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`,
+		Args: help.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := strconv.Atoi(args[0])
+			if err != nil || pid <= 0 {
+				return help.Error(cmd, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0]))
+			}
+			return a.holders(cmd.Context(), &f, pid)
+		},
+	}
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.Var(flagset.Count(&f.top, 10), "top", "tell what holds the `N` sizes of blocks with most memory")
+		flagset.DefineDemangle(flags, &f.demangle, "simple")
+	})
+	f.Flags.Add(cmd, "text", "json")
+	flagset.Manglings.Complete(cmd)
+	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
+		flagset.DefineDebugDirs(flags, &f.debugDirs)
+		f.Debuginfod.Define(flags)
+		f.Cache.Define(flags)
+	})
+	return cmd
+}
+
+func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
+	client, err := f.Client()
+	if err != nil {
+		return err
+	}
+	q := holders.Question{Groups: f.top, Options: holders.Options{Symbols: symbolize.Options{
+		DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir(),
+	}}}
+	look, err := holders.Ask(ctx, pid, q)
+	if err != nil {
+		return err
+	}
+	r := &holdersreport.Report{Look: look, All: a.Verbose}
+	if f.ToStdout() {
+		r.Width = terminal.Width(a.Out)
+	}
+	return f.Render(a.Out, r)
+}

@@ -1,0 +1,20 @@
+package holders
+
+import "github.com/heaplapse/heaplapse/symbolize"
+
+// Options are those of Take.
+type Options struct {
+	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
+	MaxBytes uint64
+	// Symbols locate files.
+	Symbols symbolize.Options
+}
+
+// Question is what Ask is asked.
+type Question struct {
+	Options
+	// Groups is the number of groups of blocks that are looked at, those with most memory.
+	Groups int
+	// Sites asks about the live samples of heaplapse's engine.
+	Sites bool
+}

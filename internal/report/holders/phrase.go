@@ -1,0 +1,137 @@
+package holders
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// Phrase says what holds a block: "held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str", or
+// "lost: no pointer to it was found".
+func Phrase(h *answer.Holder) string {
+	switch h.Kind {
+	case answer.Lost:
+		return "lost: no pointer to it was found" + inside(h.Path)
+	case answer.Cycle:
+		return "lost: a cycle of blocks that only they hold" + inside(h.Path)
+	case answer.Doubtful:
+		return "held at most by stale memory" + inside(h.Path)
+	case answer.NotFound:
+		return "not known: the block is in memory that is not understood"
+	}
+	return "held by " + clean(origin(h)) + steps(h.Path)
+}
+
+// inside is the way to a block from the first one, which nothing holds.
+func inside(path []answer.Step) string {
+	if len(path) < 2 || steps(path) == "" {
+		return ""
+	}
+	return ":" + strings.Replace(steps(path), " →", "", 1)
+}
+
+// origin is what the way begins with.
+func origin(h *answer.Holder) string {
+	switch h.Kind {
+	case answer.Module:
+		return h.Name
+	case answer.Frame:
+		return "running " + h.Name + in(place(h))
+	case answer.Global:
+		return h.Name + in(place(h), h.Type)
+	case answer.Kernel:
+		return "the kernel (epoll or a timer)"
+	case answer.TLS:
+		if h.Type == "" && h.Function == "" {
+			return "thread-local memory of thread " + quoted(h.Name)
+		}
+		return "thread_local " + h.Name + in(place(h), h.Type)
+	case answer.Stack:
+		if h.Function == "" {
+			return "the stack of thread " + quoted(h.Name)
+		}
+		return fmt.Sprintf("thread %s (stack of %s)", quoted(h.Name), h.Function)
+	case answer.Shared:
+		return "memory shared with other processes"
+	}
+	return "memory whose content is not understood"
+}
+
+func quoted(name string) string { return `"` + name + `"` }
+
+// place is where a variable is defined, or the file that has it.
+func place(h *answer.Holder) string {
+	if h.File == "" {
+		return h.Module
+	}
+	if h.Line == 0 {
+		return path.Base(h.File)
+	}
+	return fmt.Sprintf("%s:%d", path.Base(h.File), h.Line)
+}
+
+// in puts what is known in parentheses.
+func in(parts ...string) string {
+	var known []string
+	for _, p := range parts {
+		if p != "" {
+			known = append(known, p)
+		}
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(known, ", ") + ")"
+}
+
+// steps words the objects on a way. A member follows what it is of; other objects follow an arrow. Objects of unknown
+// type are left out at the end.
+func steps(path []answer.Step) string {
+	for len(path) > 0 && path[len(path)-1].Type == "" && !named(path[len(path)-1].Via) {
+		path = path[:len(path)-1]
+	}
+	var b strings.Builder
+	for _, s := range path {
+		if named(s.Via) {
+			b.WriteString(clean(s.Via) + in(clean(s.Type), size(s)))
+		} else {
+			b.WriteString(" → " + clean(typeOf(s)) + in(size(s)))
+		}
+		if s.Links > 0 {
+			b.WriteString(" →… " + clean(typeOf(s)))
+		}
+	}
+	return b.String()
+}
+
+// named reports whether a step is a member, an attribute or a variable.
+func named(via string) bool { return via != "" && !strings.HasPrefix(via, "[") }
+
+func typeOf(s answer.Step) string {
+	if s.Type != "" {
+		return s.Type
+	}
+	return fmt.Sprintf("block of %s", units.CountOf(int(s.Bytes), "byte", "bytes"))
+}
+
+// size is the number of entries of a container, and its limit.
+func size(s answer.Step) string {
+	switch {
+	case s.Limit > 0:
+		return fmt.Sprintf("a cache: %s of at most %s entries", units.Grouped(s.Length), units.Grouped(s.Limit))
+	case s.Length == 1:
+		return "1 entry"
+	case s.Length > 1:
+		return units.Grouped(s.Length) + " entries"
+	}
+	return ""
+}
+
+// maxName limits a name, in columns.
+const maxName = 80
+
+func clean(name string) string { return text.ClipName(name, maxName) }

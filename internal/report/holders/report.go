@@ -1,0 +1,83 @@
+package holders
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// Report is what a look at a process tells.
+type Report struct {
+	Look *answer.Look
+	// All selects all holders of a group, not only the most frequent ones.
+	All   bool
+	Width int // of the terminal, or 0
+}
+
+// most is the number of holders of a group that are shown.
+const most = 3
+
+// Text writes the report for a terminal.
+func (r *Report) Text(w io.Writer) error {
+	p := text.Printer{W: w}
+	l := r.Look
+	line := func(format string, args ...any) {
+		p.Linef("%s", text.Wrap(fmt.Sprintf(format, args...), r.Width))
+	}
+	line("process %d (%s): %s in %s blocks; its threads were stopped for %s", l.PID, l.Program, units.Bytes(l.Bytes),
+		units.Grouped(l.Blocks), stopped(l.Stopped))
+	for i := range l.Groups {
+		g := &l.Groups[i]
+		line("")
+		line("%s in %s", units.Bytes(g.Bytes), name(g))
+		r.held(&g.Held, line)
+	}
+	if len(l.Doubts) > 0 {
+		line("")
+		line("Nothing is said to be lost, because not all memory is understood:")
+		for _, d := range l.Doubts {
+			line("  %s", d)
+		}
+	}
+	return p.Err
+}
+
+// held lists the holders of some blocks.
+func (r *Report) held(h *answer.Held, line func(format string, args ...any)) {
+	for i := range h.By {
+		if i == most && !r.All && len(h.By) > most+1 {
+			rest := 0
+			for _, b := range h.By[i:] {
+				rest += b.Blocks
+			}
+			line("    %2d of %d in %d other ways", rest, h.Looked, len(h.By)-i)
+			return
+		}
+		line("    %2d of %d %s", h.By[i].Blocks, h.Looked, Phrase(&h.By[i]))
+	}
+}
+
+// name is what a group has: "41,203 dict" or "1,000 blocks of 49 to 64 bytes".
+func name(g *answer.Group) string {
+	count := units.Grouped(g.Blocks)
+	if g.Type != "" {
+		return count + " " + clean(g.Type)
+	}
+	noun := "blocks"
+	if g.Blocks == 1 {
+		noun = "block"
+	}
+	if g.Least == g.Most {
+		return fmt.Sprintf("%s %s of %s bytes", count, noun, units.Grouped(g.Most))
+	}
+	return fmt.Sprintf("%s %s of %s to %s bytes", count, noun, units.Grouped(g.Least), units.Grouped(g.Most))
+}
+
+func stopped(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
+
+// JSON writes the look.
+func (r *Report) JSON(w io.Writer) error { return text.WriteJSON(w, r.Look) }
