@@ -1,0 +1,44 @@
+package rss
+
+import (
+	"cmp"
+	"slices"
+)
+
+// leastShare is the least share of the resident memory for which an advice is worth giving.
+const leastShare = 0.1
+
+// advise lists what would give memory back, each for itself: together they give less than the sum.
+func advise(r *Result) []Advice {
+	list := []Advice{}
+	for _, a := range []Advice{
+		{Trim, trimGain(r)}, {ArenaMax, arenaGain(r)}, {Allocator, r.Part(FreePinned)}, {SmallPages, r.HugeZero},
+	} {
+		if a.Bytes > 0 && float64(a.Bytes) >= leastShare*float64(r.Bytes) {
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Advice) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return list
+}
+
+// trimGain returns what malloc_trim returns. The kernel does not take back pages that are locked.
+func trimGain(r *Result) int64 {
+	if r.Locked {
+		return 0
+	}
+	return r.Part(FreePages)
+}
+
+// arenaGain returns the free memory of all arenas but two. With two arenas, that of these is enough, unless all
+// threads need their most at the same time.
+func arenaGain(r *Result) (n int64) {
+	const left = 2
+	if r.Malloc == nil || len(r.Malloc.Arenas) <= left {
+		return 0
+	}
+	for _, a := range r.Malloc.Arenas[left:] {
+		n += a.Free
+	}
+	return n
+}
