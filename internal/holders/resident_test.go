@@ -110,7 +110,7 @@ func (p running) look(t *testing.T) *rss.Result {
 
 // TestResidentTruth has programs that use memory in a known way. What the C library itself needs is small.
 func TestResidentTruth(t *testing.T) {
-	const chunk = 1 << 10 // of a block of 1008 bytes
+	const chunk = 1 << 10                                    // of a block of 1008 bytes
 	for mode, want := range map[string]map[rss.Kind]float64{ // in MiB
 		"none":      {},
 		"second":    {rss.Blocks: 50, rss.FreeRest: 50},

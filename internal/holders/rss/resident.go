@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && amd64
 
 package rss
 
@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -40,8 +39,10 @@ func Resident(pid int, list []blocks.Range) (resident []blocks.Range, err error)
 
 // scanArgs is struct pm_scan_arg of linux/fs.h.
 type scanArgs struct {
-	size, flags, start, end, walkEnd, vector, length, maxPages uint64
-	inverted, all, any, wanted                                 uint64
+	size, flags, start, end, walkEnd uint64
+	vector                           *pageRegion // which the runtime may move until the call
+	length, maxPages                 uint64
+	inverted, all, any, wanted       uint64
 }
 
 // pageRegion is struct page_region.
@@ -52,13 +53,12 @@ func scan(f *os.File, r blocks.Range) (list ranges, err error) {
 	const request, present, zero = 0xc0606610, 1 << 3, 1 << 5
 	found := make([]pageRegion, 512)
 	args := &scanArgs{
-		start: r.Start, end: r.End, vector: uint64(uintptr(unsafe.Pointer(&found[0]))), length: uint64(len(found)),
+		start: r.Start, end: r.End, vector: &found[0], length: uint64(len(found)),
 		inverted: zero, all: present | zero, wanted: present,
 	}
 	args.size = uint64(unsafe.Sizeof(*args))
 	for args.start < args.end {
 		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(args)))
-		runtime.KeepAlive(found)
 		switch {
 		case errno == unix.EINTR:
 			continue

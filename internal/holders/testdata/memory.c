@@ -254,6 +254,7 @@ int main(int argc, char **argv) {
     memset(variables, 1, sizeof variables);
   if (!strcmp(mode, "locked"))
     mlockall(MCL_CURRENT);
+  setvbuf(stdin, NULL, _IONBF, 0); // a buffer would make malloc merge free blocks later
   setvbuf(stdout, NULL, _IONBF, 0);
   puts("ready");
   char line[16];
