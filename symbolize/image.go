@@ -75,6 +75,11 @@ func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Dat
 	if err != nil {
 		return nil, err
 	}
+	if img.r.style == forData {
+		if sections.Types, err = info.Section(".debug_types"); err != nil {
+			return nil, err
+		}
+	}
 	o := dwarf.Options{
 		Split:     img.splitUnit,
 		RepeatDir: img.r.style.repeatsDir(),
@@ -87,7 +92,7 @@ func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Dat
 		if err != nil {
 			return nil, err
 		}
-		o.Alt = dwarf.New(alt, dwarf.Options{})
+		o.Alt = dwarf.New(alt, dwarf.Options{Variables: o.Variables})
 	}
 	return dwarf.New(sections, o), nil
 }

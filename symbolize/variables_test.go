@@ -61,7 +61,7 @@ func TestVariables(t *testing.T) {
 				} else {
 					assert.Equal(t, file, filepath.Base(v.File))
 				}
-				v.File = ""
+				v.File, v.Ref = "", 0
 				assert.Equal(t, expected[i], v)
 			}
 		})

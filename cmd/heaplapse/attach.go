@@ -21,7 +21,7 @@ import (
 
 type attachFlags struct {
 	record.AttachOptions
-	every                   flagset.Interval
+	every, holdersEvery     flagset.Interval
 	samplePeriod, keepBytes flagset.Size
 	detachOnly              bool
 	scope                   scopeFlags
@@ -79,6 +79,7 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 		flags.Var(&f.every, "every", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
 		flags.Var(&f.samplePeriod, "sample-period", "sample one allocation per `SIZE` allocated (default 128KiB)")
 		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+		addHolders(flags, &f.holdersEvery, &f.NoHolders)
 		_ = f.keepBytes.Set(keepBytes)
 		flags.Var(&f.keepBytes, "keep-bytes", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
@@ -86,7 +87,7 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
 	})
 	help.Levels(cmd, "duration main-only follow-children wait detach-only every sample-period keep output",
-		"keep-bytes")
+		"keep-bytes holders-every")
 }
 
 // options returns the flags with sizes and times parsed.
@@ -95,6 +96,7 @@ func (f *attachFlags) options() (o record.AttachOptions, err error) {
 	o.Recorder, o.Flags = build.Tool(), flagname.All()
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
+	o.HoldersEvery, o.NoHolders = holdersEvery(&f.holdersEvery, f.NoHolders)
 	o.Scope, err = f.scope.value()
 	return o, err
 }
@@ -112,6 +114,7 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 		return err
 	}
 	o.Note = func(text string) { a.Warn(text) }
+	o.Tell = func(text string) { a.Say("%s", text) }
 	o.Began = func(lines []string) {
 		for _, line := range lines {
 			a.Say("%s", line)

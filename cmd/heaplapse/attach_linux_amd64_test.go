@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
@@ -67,6 +68,7 @@ $`, r.stderr)
 
 	m := manifestOf(t, r.dir)
 	assert.Equal(t, "builtin", m.Recording.Engine)
+	assert.Equal(t, manifest.MethodAttach, m.Recording.Method())
 	assert.Equal(t, []string{python(t), script}, m.Recording.Command)
 	require.Len(t, m.Processes, 1)
 	assert.Empty(t, m.Problems)

@@ -170,9 +170,12 @@ var advisedBy = map[string][]option.Option{
 	"record": {
 		option.Engine, option.Library, option.Duration, option.MainOnly, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
-		option.Replace,
+		option.Replace, option.HoldersEvery,
 	},
-	"attach": {option.MainOnly, option.FollowChildren, option.Wait, option.Every, option.SamplePeriod, option.Keep, option.Output},
+	"attach": {
+		option.MainOnly, option.FollowChildren, option.Wait, option.Every, option.SamplePeriod, option.Keep, option.Output,
+		option.HoldersEvery,
+	},
 	"scrape": {
 		option.Every, option.Keep, option.Output, option.Header, option.CACert, option.Insecure, option.Timeout, option.MaxSize,
 	},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +24,7 @@ import (
 
 type recordFlags struct {
 	record.Options
-	every                                           flagset.Interval
+	every, holdersEvery                             flagset.Interval
 	everyAlloc, everyInuse, samplePeriod, keepBytes flagset.Size
 	dryRun, bundle, orFail                          bool
 	scope                                           scopeFlags
@@ -110,6 +111,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 			"sample one allocation per `SIZE` allocated (builtin, default 128KiB; jemalloc, default 512KiB)",
 		)
 		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+		addHolders(flags, &f.holdersEvery, &f.NoHolders)
 		_ = f.keepBytes.Set(keepBytes)
 		flags.Var(&f.keepBytes, "keep-bytes", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
@@ -122,7 +124,18 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	})
 	engines.Complete(cmd)
 	help.Levels(cmd, "engine duration main-only follow-children or-fail every output replace bundle",
-		"dry-run keep library jit every-alloc signal sample-period")
+		"dry-run keep library jit signal sample-period holders-every")
+}
+
+// addHolders adds the flags that tell when the recorder looks at what holds the memory.
+func addHolders(flags *pflag.FlagSet, every *flagset.Interval, none *bool) {
+	flags.Var(every, "holders-every", "look at what holds the memory every `TIME`, like 10m, and at the end; auto: after 5s, 10s, 20s, 40s, …, up to 512 MiB; 0 is off")
+	flags.BoolVar(none, "no-holders", false, "never look at what holds the memory")
+}
+
+// holdersEvery returns the time between looks, 0 for the usual times, and whether there are none.
+func holdersEvery(every *flagset.Interval, none bool) (time.Duration, bool) {
+	return every.Every, none || every.Fixed && every.Every == 0
 }
 
 // options returns the flags with sizes and times parsed.
@@ -132,6 +145,7 @@ func (f *recordFlags) options() (record.Options, error) {
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.EveryAlloc, o.EveryInuse = f.everyAlloc.Bytes, f.everyInuse.Bytes
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
+	o.HoldersEvery, o.NoHolders = holdersEvery(&f.holdersEvery, f.NoHolders)
 	var err error
 	o.Scope, err = f.scope.value()
 	return o, err

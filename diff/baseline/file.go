@@ -50,6 +50,7 @@ type meta struct {
 	Program   string            `json:"program,omitempty"`
 	Format    string            `json:"format"`
 	Period    int64             `json:"period,omitempty"`
+	Method    string            `json:"method,omitempty"`
 	Snapshots int               `json:"snapshots"`
 	Span      float64           `json:"span_seconds,omitempty"`
 	Processes int               `json:"processes,omitempty"`
@@ -126,14 +127,14 @@ func documentOf(r *Run) *document {
 
 func metaOf(m Meta) meta {
 	return meta{
-		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
+		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Method,
 		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Failure, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
-		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
+		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Method,
 		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Failure, m.Labels, m.Notes,
 	}
 }

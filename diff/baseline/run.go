@@ -51,6 +51,8 @@ type Meta struct {
 	// 0 for exact counts.
 	Format string
 	Period int64
+	// Method is how the run was recorded, "record" or "attach"; "" if that is not known.
+	Method string
 	// Snapshots is the number of snapshots that were summarized. Span is the time between the first
 	// and the last in seconds, 0 without a clock.
 	Snapshots int
@@ -80,6 +82,12 @@ func (m *Meta) When() time.Time {
 		return m.Saved
 	}
 	return m.Recorded
+}
+
+// OtherMethod reports whether two runs were recorded in different ways, so that only one of them has what its program
+// allocated at the start.
+func (m *Meta) OtherMethod(o *Meta) bool {
+	return m.Method != o.Method && m.Method != "" && o.Method != ""
 }
 
 // Level summarizes a site, or a heap, over a run.

@@ -161,6 +161,7 @@ func (rs runs) caveats() []Note {
 	}
 	out = append(out, rs.otherProgram()...)
 	out = append(out, rs.otherInterpreter()...)
+	out = append(out, rs.otherMethod()...)
 	out = append(out, rs.otherProcesses()...)
 	out = append(out, rs.slopesOmitted()...)
 	out = append(out, rs.allocatedOmitted()...)
@@ -194,6 +195,17 @@ func (rs runs) otherInterpreter() []Note {
 		m := &r.Meta
 		if m.Program == current.Program && interpreters.MatchString(m.Program) && m.BuildID != current.BuildID {
 			return []Note{{Kind: NoteOtherInterpreter, Run: m.Name, Text: programOf(m), Other: programOf(current)}}
+		}
+	}
+	return nil
+}
+
+// otherMethod is a note on the first run that was recorded in another way.
+func (rs runs) otherMethod() []Note {
+	current := &rs.current().Meta
+	for _, r := range rs.earlier() {
+		if m := &r.Meta; m.OtherMethod(current) {
+			return []Note{{Kind: NoteOtherMethod, Run: m.Name, Text: m.Method, Other: current.Method}}
 		}
 	}
 	return nil

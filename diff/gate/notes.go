@@ -43,6 +43,9 @@ const (
 	NoteFewBaselines NoteKind = "few-baselines"
 	// NoteOtherProgram: Run ran the program Text, the current run ran Other.
 	NoteOtherProgram NoteKind = "other-program"
+	// NoteOtherMethod: Run was recorded in the way Text, and the current run in the way Other, so that only one of them
+	// has what the program allocated at its start.
+	NoteOtherMethod NoteKind = "other-method"
 	// NoteOtherProcesses: Run has Count processes, the current run has Of.
 	NoteOtherProcesses NoteKind = "other-processes"
 	// NoteNoClock: the current run has no clock, so that slopes are not compared.

@@ -51,6 +51,21 @@ func hiddenSites(list []Site) (bytes int64) {
 	return bytes
 }
 
+// markFewSamples tells of the sites that seem to have grown in one jump if so few samples show that, that it may be
+// chance. They count as explained nevertheless, because they do not grow to the end.
+func (r *Result) markFewSamples() {
+	for _, list := range [...][]Site{r.Sites, r.Stable} {
+		for i := range list {
+			s := &list[i]
+			if s.Label == verdict.GrewThenFlat && float64(s.Gained) < leastSamples*s.SampleError {
+				s.Label, s.Otherwise = verdict.Insufficient, verdict.Insufficient
+			}
+		}
+	}
+	rank(r.Sites)
+	rank(r.Stable)
+}
+
 // notes are facts that make the verdict less sure, or that the heap does not show.
 func notes(s scope, h heap) (out []Note) {
 	if n := s.Len(); n >= verdict.MinPoints && n < GoodPoints {

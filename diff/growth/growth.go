@@ -89,5 +89,6 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	result := conclude(scope, groups, heap, listed)
 	j.addCauses(result, groups.members, listed)
 	result.decide()
+	result.markFewSamples()
 	return result
 }

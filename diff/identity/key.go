@@ -91,6 +91,9 @@ func (f *KeyFrame) text() (string, KeyKind) {
 	return "function\x00" + ModuleName(f.Module) + "\x00" + Untemplated(Normalize(f.Function)), KeyFunction
 }
 
+// StackKey returns the key of a whole stack, whose frames are texts. It is the same within one build.
+func StackKey(frames []string) Key { return keyOf("stack\x00" + strings.Join(frames, "\x00")) }
+
 func keyOf(text string) Key {
 	sum := sha256.Sum256([]byte("heaplapse.key/1\x00" + text))
 	return Key(binary.BigEndian.Uint64(sum[:8]) >> 1)

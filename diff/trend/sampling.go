@@ -46,19 +46,25 @@ func (p Points) sample() float64 {
 	return p.Period
 }
 
+// sampleError is the variance by sampling of each byte that objects of the series stand for, in bytes: next to nothing
+// for large objects, which are always sampled, and up to the period for small ones. It is 0 for exact counts.
+func (p Points) sampleError() float64 {
+	if p.Period <= 0 {
+		return 0
+	}
+	size := p.objectSize()
+	if size <= 0 {
+		return p.Period
+	}
+	chance := p.chance(size)
+	return size * (1 - chance) / chance
+}
+
 // noise is the standard deviation of the mean level of Live due to sampling, in bytes; 0 for exact
 // counts. Each of the L/s objects in use contributes s²(1−p)/p to the variance, which is doubled:
 // bytes that are freed and allocated again are sampled anew.
 func (p Points) noise() float64 {
-	if p.Period <= 0 {
-		return 0
-	}
-	each := p.Period // the limit of s(1−p)/p for small objects
-	if size := p.objectSize(); size > 0 {
-		chance := p.chance(size)
-		each = size * (1 - chance) / chance
-	}
-	return math.Sqrt(2 * each * math.Max(0, stats.Mean(p.Live)))
+	return math.Sqrt(2 * p.sampleError() * math.Max(0, stats.Mean(p.Live)))
 }
 
 // turnover compares the scatter of the steps with what it would be if all objects were replaced

@@ -93,6 +93,9 @@ type Verdict struct {
 	ImportShare float64
 	// Points is the number of points.
 	Points int
+	// SampleError is the variance by sampling of each byte of the series, in bytes: that of a growth of N times this is
+	// as large as that of N small samples. 0 means that every allocation counts.
+	SampleError float64
 }
 
 // LeastScale is the share of MinGrowth below which a series is stable without a closer look.
@@ -107,7 +110,7 @@ func Judge(p Points, o Options) Verdict {
 	l := s.line()
 	v := Verdict{
 		Label: verdict.Stable, Otherwise: verdict.Stable, Points: len(p.T), ImportShare: p.ImportShare, Z: l.z,
-		Tail: l.tail.Slope / l.Slope, Retention: l.retention,
+		Tail: l.tail.Slope / l.Slope, Retention: l.retention, SampleError: p.sampleError(),
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {

@@ -286,3 +286,14 @@ func TestLineBesideLoad(t *testing.T) {
 		require.Equal(t, leak > 0, f[FeatureBesideLoadT] > 8, "t is %.1f", f[FeatureBesideLoadT])
 	}
 }
+
+// TestSampleError: small objects are sampled by chance, and large ones always.
+func TestSampleError(t *testing.T) {
+	of := func(size, period float64) float64 {
+		return Points{Live: []float64{10 * size}, Objects: []float64{10}, Period: period}.sampleError()
+	}
+	require.Zero(t, of(64, 0), "every allocation is recorded")
+	require.InEpsilon(t, 512<<10, of(64, 512<<10), 0.001)
+	require.Less(t, of(8<<20, 512<<10), 1.0)
+	require.Equal(t, 100.0, Points{Live: []float64{1}, Period: 100}.sampleError(), "the objects are not known")
+}

@@ -18,7 +18,7 @@ const (
 	Irregular                // grows in a way that no other verdict describes, and that is hardly a leak
 	Shrinking
 	Stable
-	Insufficient // too few points
+	Insufficient // too few points or samples
 )
 
 // MinPoints is the least number of snapshots for a verdict.
@@ -54,7 +54,7 @@ var sites = [...]siteRow{
 	Irregular:    {"irregular", "it grew, but hardly as a leak does", FamilyQuiet},
 	Shrinking:    {"shrinking", "it shrinks", FamilyQuiet},
 	Stable:       {"stable", "it does not grow, or not by more than its noise", FamilyQuiet},
-	Insufficient: {"insufficient", fmt.Sprintf("fewer than %d snapshots show it", MinPoints), FamilyQuiet},
+	Insufficient: {"insufficient", fmt.Sprintf("fewer than %d snapshots, or too few samples, show it", MinPoints), FamilyQuiet},
 }
 
 // Sites are all verdicts on a site, the most alarming first.

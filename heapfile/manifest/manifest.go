@@ -73,6 +73,23 @@ type Recording struct {
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
+// Ways of recording a process.
+const (
+	MethodRecord = "record" // from its start
+	MethodAttach = "attach" // without what it had allocated before
+)
+
+// Method returns how the processes were recorded; "" if it is neither of the two, or not known.
+func (r *Recording) Method() string {
+	switch {
+	case r.Library != "": // it was preloaded
+		return MethodRecord
+	case r.Engine == "builtin":
+		return MethodAttach
+	}
+	return ""
+}
+
 // Process describes a process image that wrote snapshots. A process that calls exec has one record
 // for each image.
 type Process struct {
@@ -90,7 +107,7 @@ type Process struct {
 type File struct {
 	File string `json:"file"` // base name of the copy
 	Path string `json:"path"` // original path
-	Kind string `json:"kind"` // perf-map, jitdump, frames or vdso
+	Kind string `json:"kind"` // perf-map, jitdump, frames, holders or vdso
 	PID  int    `json:"pid,omitempty"`
 }
 
@@ -183,6 +200,10 @@ type Snapshot struct {
 const (
 	KindFrames   = "frames"
 	FramesSuffix = ".frames.jsonl"
+	// KindHolders is the kind of a file that tells what holds the blocks that were sampled (internal/holders/answer).
+	// The names of such files are those of frames with another suffix.
+	KindHolders   = "holders"
+	HoldersSuffix = ".holders.jsonl"
 )
 
 // VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.

@@ -204,3 +204,13 @@ func TestALongManifest(t *testing.T) {
 	require.Nil(t, m)
 	require.EqualError(t, err, "m:129: more than 64 MiB")
 }
+
+func TestMethod(t *testing.T) {
+	for method, r := range map[string]manifest.Recording{
+		manifest.MethodRecord: {Engine: "tcmalloc", Library: "/usr/lib/libtcmalloc.so.4"},
+		manifest.MethodAttach: {Engine: "builtin"}, // its library is loaded from memory
+		"":                    {URLs: []string{"http://localhost:6060"}},
+	} {
+		require.Equal(t, method, r.Method())
+	}
+}

@@ -224,6 +224,14 @@ func (s *Series) Workers() (n int64) {
 	return n
 }
 
+// Method returns how the process was recorded, as [manifest.Recording.Method] does.
+func (s *Series) Method() string {
+	if s.Manifest == nil || s.Manifest.Recording == nil {
+		return ""
+	}
+	return s.Manifest.Recording.Method()
+}
+
 // RecordingEnd returns how the recording as a whole ended, or nil if that is unknown.
 func (s *Series) RecordingEnd() *manifest.End {
 	if s.Manifest == nil {

@@ -29,7 +29,7 @@ const (
 
 // Sites tells what holds the live samples of each site that has some from the first half of the recording, the site
 // with most of them first.
-func (l *Look) Sites(ctx context.Context) ([]answer.Site, error) {
+func (l *Look) Sites(ctx context.Context, image int) ([]answer.Site, error) {
 	if l.samples == nil {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (l *Look) Sites(ctx context.Context) ([]answer.Site, error) {
 		site := bySite[n]
 		site.Old = len(old[n])
 		var err error
-		if site.Stack, err = stackOf(l.samples, n); err != nil {
+		if site.Stack, err = stackOf(l.samples, n, image); err != nil {
 			return nil, err
 		}
 		if site.Held, err = l.held(ctx, spread(old[n])); err != nil {
@@ -71,10 +71,20 @@ func (l *Look) Sites(ctx context.Context) ([]answer.Site, error) {
 	return list, nil
 }
 
-func stackOf(t *samples.Table, site uint32) ([]answer.Address, error) {
+// Addresses that stand for functions of scripts, and what the engine adds to them in files for each process image
+// (engine/src/base/names.h).
+const (
+	named      = 1 << 56
+	namedImage = 1 << 40
+)
+
+func stackOf(t *samples.Table, site uint32, image int) ([]answer.Address, error) {
 	frames, err := t.Stack(site)
 	list := make([]answer.Address, len(frames))
 	for i, f := range frames {
+		if f >= named {
+			f += uint64(image) * namedImage
+		}
 		list[i] = answer.Address(f)
 	}
 	return list, err
@@ -190,10 +200,9 @@ func (h *Holder) answer() answer.Holder {
 	return a
 }
 
-// Ask looks at a process once. It returns a [snapshot.Refusal] if that is impossible or may do harm; the process is then
-// as it was.
-func Ask(ctx context.Context, pid int, q Question) (a *answer.Look, err error) {
-	l, err := Take(pid, q.Options)
+// Ask reads the copy, and removes it.
+func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) {
+	l, err := c.Look(q.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -203,16 +212,25 @@ func Ask(ctx context.Context, pid int, q Question) (a *answer.Look, err error) {
 		return nil, err
 	}
 	if q.Sites {
-		if a.Sites, err = l.Sites(ctx); err != nil {
+		if a.Sites, err = l.Sites(ctx, q.Image); err != nil {
 			return nil, err
 		}
 	}
 	return a, nil
 }
 
+// Ask looks at a process once. See Begin for its errors.
+func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Ask(ctx, q)
+}
+
 // answer tells what is in the look, but for sites and groups.
 func (l *Look) answer() *answer.Look {
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.PID))
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.Memory.PID))
 	a := &answer.Look{
 		Schema: answer.Schema, PID: l.snapshot.PID, Program: path.Base(exe),
 		Time: l.taken.UTC().Truncate(time.Millisecond), Stopped: l.Stopped(), Doubts: l.Doubts,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -35,30 +36,57 @@ type Look struct {
 	taken    time.Time
 	roots    []roots.Root
 	graph    *graph.Graph
-	names    names.Process
+	names    *names.Process
 }
 
-// Take looks at a process. It returns a [snapshot.Refusal] if that is impossible.
-func Take(pid int, o Options) (*Look, error) {
+// Copy is a copy of a process, which Begin has made and the process does not see. It is read at leisure, also when the
+// process has ended. The caller must call Look, Ask or Close.
+type Copy struct {
+	snapshot *snapshot.Snapshot
+	kernel   []uint64
+	taken    time.Time
+}
+
+// Begin copies a process, which is stopped meanwhile. It returns a [snapshot.Refusal] if that is impossible or may do
+// harm; the process is then as it was.
+func Begin(pid int) (*Copy, error) {
 	kernel := roots.KernelWords(pid)
 	s, err := snapshot.Take(pid, snapshot.Options{})
 	if err != nil {
 		return nil, err
 	}
-	l := &Look{snapshot: s, taken: time.Now()}
 	// What the kernel has may change: both readings count.
-	if err := l.read(o, append(kernel, roots.KernelWords(pid)...)); err != nil {
-		if early := s.Err(); early != nil {
+	return &Copy{s, append(kernel, roots.KernelWords(pid)...), time.Now()}, nil
+}
+
+// Close removes the copy.
+func (c *Copy) Close() error { return c.snapshot.Close() }
+
+// Look reads the copy. After an error, the copy is removed.
+func (c *Copy) Look(o Options) (*Look, error) {
+	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	if err := l.read(o, c.kernel); err != nil {
+		if early := c.snapshot.Err(); early != nil {
 			err = early
 		}
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return l, nil
 }
 
+// Take looks at a process. See Begin for its errors.
+func Take(pid int, o Options) (*Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Look(o)
+}
+
 func (l *Look) read(o Options, kernel []uint64) (err error) {
 	s := l.snapshot
-	if l.process, err = target.Open(s.PID); err != nil {
+	// That of the copy is the same, and is there when the process has ended.
+	if l.process, err = target.Open(s.Memory.PID); err != nil {
 		return err
 	}
 	if l.process.Libc == nil {
@@ -88,7 +116,9 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 		return err
 	}
 	l.graph.Mark(roots.Graph(l.roots))
-	l.names = names.Process{PID: s.PID, Modules: l.process.Modules, Libc: l.process.Libc, Options: o.Symbols}
+	l.names = &names.Process{
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
+	}
 	l.listDoubts(pools)
 	return s.Err()
 }
@@ -131,7 +161,10 @@ func (l *Look) listDoubts(pools pymalloc.Result) {
 func (l *Look) Stopped() time.Duration { return l.snapshot.Stopped }
 
 // Close removes what is left of the look in the process.
-func (l *Look) Close() error { return l.snapshot.Close() }
+func (l *Look) Close() error {
+	l.names.Close()
+	return l.snapshot.Close()
+}
 
 // Kind is what holds a block.
 type Kind = answer.Kind
@@ -167,12 +200,16 @@ type Holder struct {
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
-	// Steps names the objects on the way.
+	// Steps are the objects on that way.
 	Steps []names.Step
 }
 
-// maxPath limits the blocks of a Holder: the last ones are kept.
-const maxPath = 100
+const (
+	// maxPath limits the blocks of a Holder: the last ones are kept.
+	maxPath = 100
+	// maxWalk limits the blocks for which Steps is made.
+	maxWalk = 1 << 16
+)
 
 // Holders returns what holds the blocks at some addresses, in their order.
 func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error) {
@@ -181,7 +218,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	var indices []int
 	functions := map[int]string{}
 	for i, address := range addresses {
-		p, ok := l.graph.Path(address, maxPath)
+		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
 			list[i].Kind = NotFound
 			continue
@@ -208,7 +245,12 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	for i, v := range variables {
 		list[indices[i]].Name, list[indices[i]].Variable = v.String(), &v
 	}
-	return list, nil
+	for i := range list {
+		h := &list[i]
+		h.Steps = l.names.Steps(ctx, h.Variable, h.Blocks)
+		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
+	}
+	return list, ctx.Err()
 }
 
 // function returns the function in which a thread is. known has those that were asked for.

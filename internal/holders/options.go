@@ -15,6 +15,8 @@ type Question struct {
 	Options
 	// Groups is the number of groups of blocks that are looked at, those with most memory.
 	Groups int
-	// Sites asks about the live samples of heaplapse's engine.
+	// Sites asks about the live samples of heaplapse's engine. Image is the number of the process image, which the
+	// addresses of functions of scripts contain.
 	Sites bool
+	Image int
 }

@@ -9,8 +9,26 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 )
 
+// Copy is a copy of a process.
+type Copy struct{ snapshot *snapshot.Snapshot }
+
+// Begin returns a [snapshot.Refusal].
+func Begin(pid int) (*Copy, error) {
+	s, err := snapshot.Take(pid, snapshot.Options{})
+	return &Copy{s}, err
+}
+
+// Close removes the copy.
+func (c *Copy) Close() error { return c.snapshot.Close() }
+
+// Ask reads the copy, and removes it.
+func (c *Copy) Ask(context.Context, Question) (*answer.Look, error) { return nil, c.Close() }
+
 // Ask returns a [snapshot.Refusal].
-func Ask(_ context.Context, pid int, _ Question) (*answer.Look, error) {
-	_, err := snapshot.Take(pid, snapshot.Options{})
-	return nil, err
+func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Ask(ctx, q)
 }

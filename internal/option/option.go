@@ -55,6 +55,7 @@ const (
 	Keep
 	Output
 	Replace
+	HoldersEvery
 
 	// Options of requests to a service.
 	Header
@@ -110,6 +111,7 @@ var words = [...]string{
 	Keep:           "the limit of snapshots",
 	Output:         "the output directory",
 	Replace:        "replacing it",
+	HoldersEvery:   "an interval of looks",
 
 	Header:   "the header",
 	CACert:   "a file of certificates",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -162,10 +163,10 @@ type judgeAll struct {
 	losses    lossesOf
 
 	worst     *growthreport.Report
-	verdict   growthreport.Process // of the worst
-	process   int                  // index of the worst
+	verdict   processes.Judged // of the worst
+	process   int              // index of the worst
 	all       []judgedProcess
-	pools     growthreport.Pools
+	pools     processes.Pools
 	notJudged error // the first reason
 }
 
@@ -188,16 +189,15 @@ func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
 
 // together judges the processes by what all of them show, and returns the report of the worst.
 func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
-	processes := make([]growthreport.Process, len(j.all))
+	all := make([]*processes.Judged, len(j.all))
 	for i := range j.all {
-		processes[i] = j.all[i].Process
+		all[i] = &j.all[i].Judged
 	}
-	pools := growthreport.PoolsOf(processes)
-	j.pools = pools
+	j.pools = processes.PoolsOf(all)
 	for i := range j.all {
-		j.all[i].Process = pools.Pooled(j.all[i].Process, j.Options)
+		j.all[i].Process = j.all[i].Pooled(j.pools, j.Options)
 	}
-	slices.SortStableFunc(j.all, func(a, b judgedProcess) int { return growthreport.Worse(&b.Process, &a.Process) })
+	slices.SortStableFunc(j.all, func(a, b judgedProcess) int { return processes.Worse(&b.Judged, &a.Judged) })
 	report := j.worst
 	if worst := j.all[0].index; worst != j.process {
 		var err error
@@ -205,11 +205,11 @@ func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
 			return nil, err
 		}
 	}
-	report.Pool(pools, j.Options)
+	report.Pool(j.pools, j.Options)
 	for i := range j.all {
 		report.Processes = append(report.Processes, j.all[i].Process)
 	}
-	report.Result.Beside(growthreport.Short(report.Processes))
+	report.Result.Beside(processes.Short(growthreport.JudgedOf(report.Processes)))
 	return report, nil
 }
 
@@ -217,13 +217,13 @@ func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
 func (j *judgeAll) add(ctx context.Context, process int) error {
 	about := j.recording.Processes[process]
 	if about.Files < verdict.MinPoints && process != j.recording.Main {
-		j.all = append(j.all, judgedProcess{growthreport.TooShort(about), process})
+		j.all = append(j.all, judgedProcess{growthreport.Process{Judged: processes.TooShort(about)}, process})
 		return nil
 	}
 	report, err := j.report(ctx, process)
 	if why := notJudged(err); why != "" {
 		j.notJudged = cmp.Or(j.notJudged, err)
-		j.all = append(j.all, judgedProcess{growthreport.NotJudged(about, why), process})
+		j.all = append(j.all, judgedProcess{growthreport.Process{Judged: processes.NotJudged(about, why)}, process})
 		return nil
 	}
 	if err != nil {
@@ -231,8 +231,8 @@ func (j *judgeAll) add(ctx context.Context, process int) error {
 	}
 	verdict := report.Judged()
 	j.all = append(j.all, judgedProcess{verdict, process})
-	if j.worst == nil || growthreport.Worse(&verdict, &j.verdict) > 0 {
-		j.worst, j.verdict, j.process = report, verdict, process
+	if j.worst == nil || processes.Worse(&verdict.Judged, &j.verdict) > 0 {
+		j.worst, j.verdict, j.process = report, verdict.Judged, process
 	}
 	return nil
 }
@@ -334,6 +334,7 @@ func (p *Pipeline) judge(
 		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(),
 		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
 	}
+	report.Holders = p.holders(in)
 	if losses.index != nil {
 		report.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
 	}

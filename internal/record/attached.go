@@ -63,8 +63,11 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	}
 	c := plan.collector(o.PID, out)
 	go c.Run(w)
+	looks := plan.startLooks(c, 0)
 	a.wait(ctx)
+	looks.lookNow()
 	ended := a.stopAll()
+	looks.end()
 	c.Stop()
 	result := c.Leave(ended)
 	result.Notes = append(a.notes, result.Notes...)

@@ -64,6 +64,10 @@ type Options struct {
 	NoCompress bool
 	// Scope is which processes are recorded besides the program.
 	Scope Scope
+	// HoldersEvery is the time between looks at what holds the sampled blocks. 0 means that it is chosen, and that
+	// large processes are not looked at. NoHolders turns it off.
+	HoldersEvery time.Duration
+	NoHolders    bool
 	// JIT makes Node and CPython write the names of generated code.
 	JIT bool
 	// PythonMalloc makes CPython allocate small objects with malloc.

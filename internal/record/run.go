@@ -37,8 +37,9 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	catchIgnored(signals)
 	c := p.collector(child.Pid, out)
 	go c.Run(w)
-	r := runner{plan: p, c: c, child: child}
+	r := runner{plan: p, c: c, child: child, looks: p.startLooks(c, child.Pid)}
 	end, err := r.wait(ctx, signals)
+	r.looks.end()
 	c.Stop()
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
@@ -101,8 +102,9 @@ type runner struct {
 	plan      *Plan
 	c         *collect.Collector // nil if the program is not recorded
 	child     *os.Process
-	requested bool // a last snapshot was requested
-	ending    bool // a signal that ends programs was sent or passed on
+	looks     *looks // nil if there are none
+	requested bool   // a last snapshot was requested
+	ending    bool   // a signal that ends programs was sent or passed on
 }
 
 type exit struct {
@@ -158,6 +160,7 @@ func (r *runner) forward(s os.Signal) {
 	if s == unix.SIGTERM || s == unix.SIGINT {
 		r.ending = true
 		r.requestSnapshots()
+		r.looks.lookNow()
 	}
 	_ = r.child.Signal(s)
 }

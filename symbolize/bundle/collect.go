@@ -97,7 +97,7 @@ func (c *Collector) Contents() (*Contents, error) {
 	o := c.Search
 	out := &Contents{Index: Index{
 		Schema: Schema, Writer: c.Writer,
-		Manifests: []Manifest{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
+		Sidecars: []Sidecar{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
 		Search: Search{Binary: o.Binary, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs},
 	}}
 	for _, f := range c.used.Fetches() {
@@ -139,7 +139,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 		if !known {
 			dir = fmt.Sprintf("snapshots/%d", len(dirs)+1)
 			dirs[filepath.Dir(s.Path)] = dir
-			if err := c.addManifest(filepath.Join(filepath.Dir(s.Path), manifest.Name), dir); err != nil {
+			if err := c.addSidecars(filepath.Dir(s.Path), dir); err != nil {
 				return err
 			}
 		}
@@ -182,7 +182,23 @@ func (p *part) close() {
 	p.file = nil
 }
 
-func (c *Contents) addManifest(file, dir string) error {
+// addSidecars adds what the recorder wrote to a directory besides the snapshots: the manifest, and what holds the memory.
+func (c *Contents) addSidecars(from, dir string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name == manifest.Name || strings.HasSuffix(name, manifest.HoldersSuffix) {
+			if err := c.addSidecar(filepath.Join(from, name), dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Contents) addSidecar(file, dir string) error {
 	info, err := wholeFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -190,9 +206,9 @@ func (c *Contents) addManifest(file, dir string) error {
 	if err != nil {
 		return err
 	}
-	entry := path.Join(dir, manifest.Name)
+	entry := path.Join(dir, filepath.Base(file))
 	c.parts = append(c.parts, part{entry: entry, path: file, info: info})
-	c.Index.Manifests = append(c.Index.Manifests, Manifest{Entry: entry, Path: file})
+	c.Index.Sidecars = append(c.Index.Sidecars, Sidecar{Entry: entry, Path: file})
 	return nil
 }
 

@@ -25,10 +25,11 @@ type Index struct {
 	// Writer is the version of heaplapse.
 	Writer    string     `json:"heaplapse"`
 	Snapshots []Snapshot `json:"snapshots"`
-	// Manifests are the recorder's manifests, each in the directory of its snapshots.
-	Manifests []Manifest `json:"sidecars"`
-	Search    Search     `json:"search"`
-	Files     []File     `json:"files"`
+	// Sidecars are the recorder's manifests, and what it saw of what holds the memory, each in the directory of its
+	// snapshots.
+	Sidecars []Sidecar `json:"sidecars"`
+	Search   Search    `json:"search"`
+	Files    []File    `json:"files"`
 	// Fetched are files from debuginfod servers.
 	Fetched   []Fetched   `json:"fetched"`
 	Processes []Generated `json:"generated"`
@@ -44,8 +45,8 @@ type Snapshot struct {
 	Named bool `json:"named,omitempty"`
 }
 
-// Manifest is an entry that holds a manifest.
-type Manifest struct {
+// Sidecar is an entry that holds such a file.
+type Sidecar struct {
 	Entry string `json:"entry"`
 	Path  string `json:"path"`
 }
@@ -117,7 +118,7 @@ func (ix *Index) entries() map[string]time.Time {
 	for _, s := range ix.Snapshots {
 		out[s.Entry] = s.Modified
 	}
-	for _, s := range ix.Manifests {
+	for _, s := range ix.Sidecars {
 		out[s.Entry] = time.Time{}
 	}
 	for _, f := range ix.Files {

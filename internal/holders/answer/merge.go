@@ -57,6 +57,45 @@ func (h *Holder) key() string {
 	return b.String()
 }
 
+// Common returns the longest beginning of a way that at least a share of the blocks have in common, with the number of
+// these blocks; none if they agree on nothing. more reports whether the ways of some of them go on.
+func (h Held) Common(share float64) (common Holder, more bool) {
+	left := h.By
+	for steps := 0; ; steps++ {
+		more = slices.ContainsFunc(left, func(h Holder) bool { return len(h.Path) >= steps && steps > 0 })
+		next := mostFrequent(left, steps)
+		if len(next) == 0 {
+			return common, more
+		}
+		beginning := Merge(firstSteps(next, steps))[0]
+		if float64(beginning.Blocks) < share*float64(h.Looked) {
+			return common, more
+		}
+		common, left = beginning, next
+	}
+}
+
+// mostFrequent returns the holders whose ways begin with the same steps as those of most blocks do.
+func mostFrequent(list []Holder, steps int) (found []Holder) {
+	list = slices.DeleteFunc(slices.Clone(list), func(h Holder) bool { return len(h.Path) < steps })
+	first := Merge(firstSteps(list, steps))
+	for _, h := range list {
+		if key := firstSteps([]Holder{h}, steps)[0]; key.key() == first[0].key() {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// firstSteps returns holders with the first steps of their ways only.
+func firstSteps(list []Holder, steps int) []Holder {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Path = list[i].Path[:steps]
+	}
+	return list
+}
+
 // Total returns the sum of the blocks.
 func (h Held) Total() (n int) {
 	for _, b := range h.By {

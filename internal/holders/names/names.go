@@ -5,7 +5,9 @@ package names
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
@@ -17,8 +19,13 @@ type Process struct {
 	PID     int
 	Modules []*target.Module
 	Libc    *target.Module
+	// Mappings and Memory are those of the process.
+	Mappings []target.Mapping
+	Memory   blocks.Memory
 	// Options locate files; Sysroot is set to the root directory of the process.
 	Options symbolize.Options
+
+	files map[*target.Module]*file
 }
 
 // Held is a word of a root.
@@ -34,24 +41,30 @@ type Variable struct {
 	// Module is the path of the file, and Address that of the word in it, as nm shows it.
 	Module  string
 	Address uint64
+	// Path leads to the member that has the word: ".cache[3].items". It ends at the first type of a standard library.
+	// Type is that of the member.
+	Path string
+
+	found found
+	word  uint64 // its value
 }
 
 // String returns the name, or else the place, like "libfoo.so+0x4010".
 func (v Variable) String() string {
 	if v.Name != "" {
-		return v.Name
+		return v.Name + v.Path
 	}
 	return fmt.Sprintf("%s+%#x", symbolize.FileName(v.Module), v.Address)
 }
 
 // Variables names words of global variables. The result has the order of the words. Words of a module whose
 // file cannot be read, because it was deleted or replaced, have no names.
-func (p Process) Variables(ctx context.Context, words []Held) ([]Variable, error) {
+func (p *Process) Variables(ctx context.Context, words []Held) ([]Variable, error) {
 	list := make([]Variable, len(words))
 	of := map[*target.Module][]int{} // indices
 	for i, w := range words {
 		m := p.module(w)
-		list[i] = Variable{Module: w.Root.Module, Address: w.Address}
+		list[i] = Variable{Module: w.Root.Module, Address: w.Address, word: word(p.Memory, w.Address)}
 		if m != nil {
 			list[i].Address -= m.Base
 			of[m] = append(of[m], i)
@@ -67,7 +80,7 @@ func (p Process) Variables(ctx context.Context, words []Held) ([]Variable, error
 
 // module returns the module in whose data a word is: of those with the path, the last one that starts before
 // it.
-func (p Process) module(w Held) (found *target.Module) {
+func (p *Process) module(w Held) (found *target.Module) {
 	for _, m := range p.Modules {
 		if m.Path == w.Root.Module && m.Base <= w.Address && (found == nil || m.Base > found.Base) {
 			found = m
@@ -77,7 +90,7 @@ func (p Process) module(w Held) (found *target.Module) {
 }
 
 // nameIn names the variables with some indices, which are in one module.
-func (p Process) nameIn(ctx context.Context, m *target.Module, indices []int, list []Variable) error {
+func (p *Process) nameIn(ctx context.Context, m *target.Module, indices []int, list []Variable) error {
 	if len(indices) == 0 {
 		return nil
 	}
@@ -85,20 +98,64 @@ func (p Process) nameIn(ctx context.Context, m *target.Module, indices []int, li
 	for i, index := range indices {
 		addresses[i] = list[index].Address
 	}
-	// An error means that there are fewer names.
-	variables, _ := symbolize.Variables(ctx, p.path(m), addresses, p.options())
+	f := p.file(ctx, m)
+	if f == nil {
+		return ctx.Err()
+	}
+	// An error means that there are fewer types.
+	variables, _ := f.Variables(addresses)
 	for i, v := range variables {
-		list[indices[i]].Variable = v
+		list[indices[i]].set(f, v, m.Base)
 	}
 	return ctx.Err()
 }
 
+// set sets what is known of a variable.
+func (v *Variable) set(f *file, of symbolize.Variable, base uint64) {
+	v.Variable = of
+	v.Name = strings.ReplaceAll(v.Name, "[abi:cxx11]", "")
+	v.Type = Short(v.Type)
+	if of.Ref == 0 {
+		return
+	}
+	if found, ok := f.find(of.Ref, of.Offset, base+v.Address-of.Offset); ok {
+		v.found, v.Path = found, found.path
+		v.Type = f.name(found.shown)
+	}
+}
+
+// file returns the types of a module, or nil. Those of a file that was deleted or replaced are not known.
+func (p *Process) file(ctx context.Context, m *target.Module) *file {
+	if f, ok := p.files[m]; ok {
+		return f
+	}
+	if p.files == nil {
+		p.files = map[*target.Module]*file{}
+	}
+	var f *file
+	if types, err := symbolize.OpenTypes(ctx, p.path(m), p.options()); err == nil {
+		f = &file{types, m}
+	}
+	p.files[m] = f
+	return f
+}
+
+// Close closes the files.
+func (p *Process) Close() {
+	for _, f := range p.files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	p.files = nil
+}
+
 // path returns where the file of a module is seen from here.
-func (p Process) path(m *target.Module) string { return p.root() + m.Path }
+func (p *Process) path(m *target.Module) string { return p.root() + m.Path }
 
-func (p Process) root() string { return fmt.Sprintf("/proc/%d/root", p.PID) }
+func (p *Process) root() string { return fmt.Sprintf("/proc/%d/root", p.PID) }
 
-func (p Process) options() symbolize.Options {
+func (p *Process) options() symbolize.Options {
 	o := p.Options
 	o.Sysroot = p.root()
 	return o
@@ -106,7 +163,7 @@ func (p Process) options() symbolize.Options {
 
 // Function returns the function of the program in which a thread is: the innermost one outside of the C library
 // that has a name, or "".
-func (p Process) Function(ctx context.Context, frames []unwind.Frame) string {
+func (p *Process) Function(ctx context.Context, frames []unwind.Frame) string {
 	for _, f := range frames {
 		if f.Module == nil || f.Module == p.Libc {
 			continue

@@ -58,7 +58,8 @@ func TestNames(t *testing.T) {
 			g, err := graph.Build(graph.Memory{Memory: s.Memory}, &h.Blocks, graph.Options{})
 			require.NoError(t, err)
 			g.Mark(roots.Graph(list))
-			p := Process{PID: s.PID, Modules: program.Modules, Libc: program.Libc}
+			p := Process{PID: s.PID, Modules: program.Modules, Libc: program.Libc, Mappings: s.Mappings, Memory: s.Memory}
+			defer p.Close()
 			var want []string
 			var words []Held
 			for name, text := range addresses {
@@ -86,14 +87,15 @@ func TestNames(t *testing.T) {
 					assert.Empty(t, v.Name)
 					assert.Regexp(t, `^named\+0x[0-9a-f]+$`, v.String())
 				} else {
-					assert.Equal(t, want[i], v.String())
+					assert.Equal(t, want[i], v.Name)
 				}
 				if name == "debug" {
 					assert.Equal(t, "named.cc", filepath.Base(v.File))
 					assert.Equal(t, map[string]int{"plain": 7, "only_here": 8, "shop::cache": 13}[want[i]], v.Line)
-					assert.Equal(t, map[string]string{"shop::cache": "shop::Cache"}[want[i]] == "", v.Type == "char *")
+					assert.Equal(t, want[i]+map[string]string{"shop::cache": ".entries[50]"}[want[i]], v.String())
+					assert.Equal(t, "char *", v.Type)
 				} else {
-					assert.Empty(t, v.Type)
+					assert.Empty(t, v.Type+v.Path)
 				}
 			}
 		})

@@ -13,12 +13,13 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
 	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 const (
 	// exitSignal is what the kernel would send to the process when the child ends. Signals end at
 	// 64: nothing is sent. It shows in /proc/PID/stat, and tells the child from others.
-	exitSignal = 104
+	exitSignal = proc.CopySignal
 	cloneFlags = unix.CLONE_FILES | exitSignal
 )
 

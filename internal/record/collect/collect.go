@@ -81,6 +81,8 @@ type Collector struct {
 	removed    map[int]int64   // number of workers of which no snapshots are kept, by their parent
 	filtered   map[string]bool // programs under a seccomp filter that this process does not have
 	problems   map[string]bool // messages; each is reported once
+	looks      []look
+	copies     int // of recorded processes
 	// engineNotes tell the user what the engine could not do.
 	engineNotes []string
 

@@ -79,6 +79,7 @@ func (c *Collector) close(r *Result, end *manifest.End) {
 	c.writeWorkers()
 	c.writeProblems()
 	c.keepFrames()
+	c.keepLooks()
 	c.problem(c.truncationError())
 	if end != nil {
 		c.checkWrite(c.out.End(*end))

@@ -36,6 +36,9 @@ func (c *Collector) write(p *process, s *snapshot, live bool) {
 	}
 	if live {
 		r.RSS, r.PSS = proc.Memory(p.pid)
+		if c.copies > 0 {
+			r.PSS = nil
+		}
 		r.CPU = proc.CPU(p.pid)
 	}
 	if e := s.event; e != nil { // what the process itself measured at that moment

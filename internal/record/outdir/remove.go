@@ -70,7 +70,7 @@ var (
 	numbered = regexp.MustCompile(`^(.+)\.\d+(?:\.[a-z]\d+)?\.(?:heap|heap\.tmp|pb)$`)
 	// beside matches the name of what the engine tells of a process. Its first part has the prefix
 	// and the number of the process.
-	beside = regexp.MustCompile(`^(.+?\.\d+)(?:\.\d+)?\.(?:events|frames)\.jsonl$`)
+	beside = regexp.MustCompile(`^(.+?\.\d+)(?:\.\d+)?\.(?:events|frames|holders)\.jsonl$`)
 	// compressed matches the suffix of a compressed snapshot.
 	compressed = regexp.MustCompile(`\.(?:gz|zst)$`)
 )

@@ -16,7 +16,7 @@ import (
 // ours are the files of a recording whose recorder was killed, and theirs those of the user.
 var (
 	ours = []string{
-		"p_12.0001.heap.gz", "p_12.0002.heap", "p_12.0003.heap", "p_12.0.heap.tmp", "p.12.events.jsonl", "p.12.1.frames.jsonl",
+		"p_12.0001.heap.gz", "p_12.0002.heap", "p_12.0003.heap", "p_12.0.heap.tmp", "p.12.events.jsonl", "p.12.1.frames.jsonl", "p.12.holders.jsonl",
 		"perf-12.map", "vdso.so",
 	}
 	theirs = []string{

@@ -132,6 +132,18 @@ func stateOf(pid int) byte {
 	return stat[i+2]
 }
 
+// CopySignal is the exit signal of the copies of a process that package snapshot makes, which is no signal. They are
+// no programs.
+const CopySignal = 104
+
+// isCopy reports whether a process is such a copy.
+func isCopy(pid int) bool {
+	const exitSignal = 38 - 3 // its index behind the name; see proc(5)
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return len(f) > exitSignal && f[exitSignal] == strconv.Itoa(CopySignal)
+}
+
 // Children returns the direct children of a process, those of all its threads.
 func Children(pid int) []int {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -142,7 +154,7 @@ func Children(pid int) []int {
 			continue
 		}
 		for _, w := range strings.Fields(string(data)) {
-			if n, err := strconv.Atoi(w); err == nil {
+			if n, err := strconv.Atoi(w); err == nil && !isCopy(n) {
 				out = append(out, n)
 			}
 		}
@@ -194,6 +206,12 @@ func Resident(pid int) *int64 {
 	return &bytes
 }
 
+// Threads returns the number of threads of a process, or 0 if it is unknown.
+func Threads(pid int) int {
+	n, _ := strconv.Atoi(statusField(pid, "Threads"))
+	return n
+}
+
 // CPU returns the time that all threads of a process have run, in nanoseconds, or nil if unknown.
 // It is the exact sum of utime and stime, which /proc/PID/stat has in ticks of 10 ms. The clock of
 // another process is that of clock_getcpuclockid(3).
@@ -207,9 +225,36 @@ func CPU(pid int) *int64 {
 	return &ns
 }
 
+// AwaitEnd waits until a child of this process has ended, which stays a zombie. Unlike wait(2), it is not told of the
+// stops of a child that this process traces. It reports whether it could wait: that needs Linux 5.3.
+func AwaitEnd(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		if n > 0 || err != nil && err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
+// CanAwaitEnd reports whether AwaitEnd works for a process.
+func CanAwaitEnd(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err == nil
+}
+
 // CPUAtEnd waits until a child of this process has ended, and returns the time that its threads
-// have run, as [CPU] does. The child stays a zombie. It returns nil if it cannot wait.
+// have run, as [CPU] does. The child stays a zombie. It returns nil if it cannot wait. This process may trace the
+// child only if AwaitEnd works.
 func CPUAtEnd(pid int) *int64 {
+	AwaitEnd(pid)
 	for {
 		switch err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err {
 		case nil:

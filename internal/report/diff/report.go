@@ -32,6 +32,9 @@ func (d *Report) Text(w io.Writer) error {
 	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
 	d.totals(p)
 	d.tiers(p)
+	if base, current := d.Base.Series.Method(), d.Current.Series.Method(); base != current && base != "" && current != "" {
+		p.Linef("recorded %s", text.OtherMethod("base", base, "current", current))
+	}
 	d.notes(p)
 	sides := d.describers()
 	if len(d.Rows) == 0 {

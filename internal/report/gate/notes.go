@@ -57,6 +57,8 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteOtherInterpreter:
 		return fmt.Sprintf("%s ran under %s, the current run under %s, which may load and keep other memory: after an "+
 			"upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
+	case gate.NoteOtherMethod:
+		return text.OtherMethod(n.Run+" was recorded", n.Text, "the current run", n.Other)
 	case gate.NoteOtherProcesses:
 		return fmt.Sprintf("%s has %s, the current run %d: their memory is added up", n.Run,
 			units.CountOf(n.Count, "process", "processes"), n.Of)

@@ -28,6 +28,10 @@ func TestNoteTexts(t *testing.T) {
 			gate.Note{Kind: gate.NoteOtherInterpreter, Run: "night01", Text: "python3.11 571d98e0", Other: "python3.11 a7516ae8"},
 			"night01 ran under python3.11 571d98e0, the current run under python3.11 a7516ae8, which may load and keep other memory: after an upgrade, begin a new baseline set",
 		},
+		{
+			gate.Note{Kind: gate.NoteOtherMethod, Run: "night01", Text: "record", Other: "attach"},
+			"night01 was recorded by record, from the start of the program; the current run by attach, without what was allocated before: record both the same way",
+		},
 		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known, only the thresholds apply"},
 		{gate.Note{Kind: gate.NoteOtherProgram, Run: "night01", Text: "shopd", Other: "shopd2"}, "night01 ran shopd, the current run shopd2"},
 		{gate.Note{Kind: gate.NoteNoClock}, "slopes are not compared: the current run has no clock"},

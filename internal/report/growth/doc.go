@@ -25,13 +25,11 @@
 //	losses     what memcheck and LeakSanitizer found at the same sites
 //	process    the verdict on one process, which outlives its report, and which process is worst
 //	processtable   a row for each process of the recording
-//	pool       the evidence of all processes of a program, added up
+//	pool       what the other processes of a program show of a site
 //	json, csv, markdown   the other formats
 //
 // # Several processes
 //
-// Processes are judged one after the other, so that only one series is in memory. [Report.Judged]
-// keeps of each what the table needs. [PoolsOf] adds up what all processes of a program show,
-// [Pools.Pooled] judges each again with that, and [Worse] orders them. The report is then about the
-// worst, and [Report.Processes] has all.
+// Package diff/processes joins the verdicts on them. [Report.Judged] keeps of each what the table
+// needs. The report is then about the worst, and [Report.Processes] has all.
 package growth

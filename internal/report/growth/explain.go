@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -145,21 +146,22 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	for _, m := range measure.Lines(s, unit, factor, !g.Series.Heads[g.Result.First].NoObjects) {
 		p.Linef("   %-9s %s", m.Of, m.Text)
 	}
+	for _, line := range holders.Lines(g.Holders.Of(s.Members)) {
+		p.Linef("   %s", line)
+	}
 	for _, line := range g.stacks(s, max(1, g.Stacks)) {
 		p.Linef("%s", line)
 	}
 }
 
 // measured reports whether there were enough snapshots to measure anything.
-func measured(s *growth.Site) bool {
-	return s.Label != verdict.Insufficient && s.Features[trend.FeaturePoints] != 0
-}
+func measured(s *growth.Site) bool { return s.Features[trend.FeaturePoints] != 0 }
 
 // meaning returns an explanation of the verdict, and how likely a leak is; that is empty if it is not
 // known.
 func meaning(s *growth.Site) (what, chance string) {
 	switch {
-	case !measured(s):
+	case !measured(s), s.Label == verdict.Insufficient:
 	case s.ImportShare > 0 || s.Pool != nil:
 		chance = "the chance of a leak is " + text.Percent(s.Confidence)
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -70,7 +71,7 @@ func (g *Report) ProcessesJSON() []ProcessJSON {
 		p := &g.Processes[i]
 		j := ProcessJSON{
 			PID: p.PID, Prefix: p.Prefix, Command: append([]string{}, p.Command...), Snapshots: p.Files,
-			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.dataMissing, Chance: p.Chance,
+			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.DataMissing, Chance: p.Chance,
 			Leaks: p.Leaks, Suspects: p.Suspects,
 			Blame: p.Blame, Shown: p.Shown,
 		}
@@ -138,6 +139,7 @@ type siteJSON struct {
 	Imported     float64          `json:"imported_share,omitempty"`
 	Parts        []partJSON       `json:"parts,omitempty"`
 	Pool         *poolJSON        `json:"pool,omitempty"`
+	Holders      *holders.JSON    `json:"holders,omitempty"`
 	Advice       string           `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
@@ -247,7 +249,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.ImportShare),
-		Parts: partsOf(s), Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
+		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members)), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -104,6 +105,10 @@ func (g *Report) markdownPaths(p *text.Printer) {
 			p.Linef("    … and %s", units.Count(n, "more caller"))
 		}
 		p.Linef("")
+		if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
+			p.Linef("%s.", text.EscapeMarkdown(line))
+			p.Linef("")
+		}
 		for _, line := range g.SiteLosses(s) {
 			p.Linef("%s.", text.EscapeMarkdown(line))
 			p.Linef("")

@@ -1,16 +1,13 @@
 package growth
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -20,14 +17,7 @@ import (
 
 // Process is the verdict on a process of a recording.
 type Process struct {
-	series.Process
-	Verdict verdict.Series
-	// Why is the reason of the verdict, as text.
-	Why string
-	// Chance is the probability that the process leaks; nil without a verdict.
-	Chance *float64
-	// Leaks and Suspects are the numbers of sites and causes with these labels.
-	Leaks, Suspects int
+	processes.Judged
 	// Heap is the size of the heap; nil if the process was not judged.
 	Heap *Heap
 	// Site describes the cause or the site that leaks, or may leak, and Blame is its function; ""
@@ -42,26 +32,13 @@ type Process struct {
 	// Shown reports whether the rest of the report is about this process.
 	Shown bool
 
-	// dataMissing reports whether there is no verdict because data are missing. notJudged is the
-	// reason why the process was not judged at all, as text.
-	dataMissing bool
-	notJudged   string
-	// leaked is the number of bytes that Site has leaked at least, times its confidence.
-	leaked float64
-	// result is without the curves of the sites; nil if the process was not judged. sites describes
-	// those that may leak, by their first member, and cause the cause that leaks.
-	result *growth.Result
-	sites  map[symbolize.SiteID]describedSite
-	cause  *describedSite
-	// evidence is what the process shows of each site.
-	evidence map[siteKey]growth.Evidence
-	// judgedFor is how long the process was judged, in units of the clock.
-	judgedFor float64
+	// sites describes those that may leak, by their first member, and cause the cause that leaks.
+	sites map[symbolize.SiteID]describedSite
+	cause describedSite
 }
 
 // describedSite is a site of a process whose report is gone.
 type describedSite struct {
-	key     siteKey
 	heading string
 	blame   siteview.Blame
 }
@@ -80,22 +57,23 @@ type Heap struct {
 func (g *Report) Judged() Process {
 	r := g.Result
 	unit, factor := g.RateUnit()
-	judgedFor := g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First]
 	p := Process{
-		Process: g.Series.Process,
+		Judged: processes.Judge(g.Series, r, g.key),
 		Heap: &Heap{
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
-		result: r.WithoutCurves(), sites: g.describeSites(), cause: g.describeCause(),
-		evidence: g.evidence(judgedFor), judgedFor: judgedFor,
+		sites: map[symbolize.SiteID]describedSite{},
 	}
-	p.Files = len(g.Series.Heads)
-	switch r.Why {
-	case verdict.TooFewSnapshots:
-		p.notJudged = tooShort
-	case verdict.NothingRecorded:
-		p.notJudged = "no allocation was recorded"
+	for i := range r.Sites {
+		if s := &r.Sites[i]; s.CanLeak {
+			v := g.Describe(s)
+			p.sites[s.Members[0]] = describedSite{v.Heading(), v.Blame}
+		}
+	}
+	if c := g.cause(); c != nil {
+		v := g.DescribeCause(c)
+		p.cause = describedSite{v.Heading(), v.Blame}
 	}
 	if r.RSS != nil {
 		rss := r.LastRSS
@@ -104,110 +82,42 @@ func (g *Report) Judged() Process {
 	if g.Losses != nil {
 		p.Losses, p.Lost, p.Records = g.suspectLosses(), g.lostSites(), g.Losses.Records()
 	}
-	p.conclude()
+	p.describe()
 	return p
 }
 
-// conclude sets the verdict that follows from the result.
-func (p *Process) conclude() {
-	r := p.result
-	p.Verdict, p.Why, p.dataMissing = r.Verdict, r.Reason(), r.Why.DataMissing()
-	p.Leaks, p.Suspects = r.Leaks+r.LeakingCauses, r.Suspects
-	p.Chance, p.Site, p.Blame, p.leaked = nil, "", nil, 0
-	if !p.dataMissing {
-		chance := text.Finite(r.Chance)
-		p.Chance = &chance
-	}
-	switch c := r.LeakingCause(); {
-	case c != nil:
-		p.lead(&c.Site, *p.cause)
-	case len(r.Sites) > 0 && r.Sites[0].Label.IsSuspicious():
-		p.lead(&r.Sites[0], p.sites[r.Sites[0].Members[0]])
-	}
+// Pooled returns the verdict on a process with what all processes show.
+func (p Process) Pooled(pools processes.Pools, o growth.Options) Process {
+	p.Judged = pools.Pooled(p.Judged, o)
+	p.describe()
+	return p
 }
 
-func (p *Process) lead(s *growth.Site, described describedSite) {
-	p.Site, p.Blame, p.leaked = described.heading, &described.blame, s.Low*p.judgedFor*s.Confidence
-}
-
-// tooShort is why a process with too few snapshots is not judged.
-var tooShort = fmt.Sprintf("fewer than %d snapshots", verdict.MinPoints)
-
-// TooShort is a process that wrote too few snapshots to be judged.
-func TooShort(p series.Process) Process { return NotJudged(p, tooShort) }
-
-// NotJudged is a process that was not judged, for a reason.
-func NotJudged(p series.Process, why string) Process {
-	return Process{Process: p, Verdict: verdict.SeriesUndecided, Why: why, dataMissing: true, notJudged: why}
-}
-
-// Worse compares two processes. A leak is worse than missing data, which is worse than no leak. Of
-// two leaks that which has leaked more is worse: a process that ran for a short time shows little,
-// however fast it grew. So the chance of a leak decides together with the time. A process with too
-// few snapshots tells least.
-func Worse(p, q *Process) int {
-	chance := func(p *Process) float64 {
-		if p.Chance == nil {
-			return 0
+// describe sets the texts on the worst site.
+func (p *Process) describe() {
+	p.Site, p.Blame = "", nil
+	if s, isCause := p.Worst(); s != nil {
+		described := p.cause
+		if !isCause {
+			described = p.sites[s.Members[0]]
 		}
-		return *p.Chance * p.judgedFor
+		p.Site, p.Blame = described.heading, &described.blame
 	}
-	byBytes := 0
-	if p.Verdict == verdict.SeriesLeak && q.Verdict == verdict.SeriesLeak {
-		byBytes = cmp.Compare(p.leaked, q.leaked)
-	}
-	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)))
 }
 
-// Short is the number of processes that ran to the end of the recording, have too few snapshots,
-// and had more memory than those that were judged; 0 if they had less.
-func Short(all []Process) (n int) {
-	var last time.Time
-	running := false
+// JudgedOf returns the verdicts without their texts.
+func JudgedOf(all []Process) []*processes.Judged {
+	out := make([]*processes.Judged, len(all))
 	for i := range all {
-		switch end := all[i].End; {
-		case end == nil:
-			running = true
-		case end.Time.After(last):
-			last = end.Time
-		}
+		out[i] = &all[i].Judged
 	}
-	var judged, short int64
-	for i := range all {
-		p := &all[i]
-		atEnd := p.End == nil || !running && last.Sub(p.End.Time) < atTheEnd
-		switch {
-		case p.notJudged == "":
-			judged += p.PeakInuse
-		case p.notJudged == tooShort && atEnd:
-			short += p.PeakInuse
-			n++
-		}
-	}
-	if short <= judged {
-		return 0
-	}
-	return n
-}
-
-// atTheEnd is the time within which the processes of a program end that is stopped.
-const atTheEnd = 5 * time.Second
-
-func (p *Process) severity() int {
-	switch {
-	case p.notJudged == "":
-	case p.Heap == nil: // it was not read
-		return -1
-	default:
-		return 0
-	}
-	return len(verdict.AllSeries()) - p.Verdict.Rank()
+	return out
 }
 
 // judged are the processes that have a verdict, or only miss data.
 func (g *Report) judged() (out []Process) {
 	for _, p := range g.Processes {
-		if p.notJudged == "" {
+		if p.NotJudged == "" {
 			out = append(out, p)
 		}
 	}
@@ -234,30 +144,17 @@ func (g *Report) Among() string {
 	return g.Result.Verdict.Among(text.Clean(g.Series.Process.Name()), alike, len(all))
 }
 
-// leaksIn is the number of processes in which a site leaks.
-func leaksIn(all []Process, key siteKey) (n int) {
-	for i := range all {
-		p := &all[i]
-		if p.result != nil && slices.ContainsFunc(p.result.Sites, func(s growth.Site) bool {
-			return s.Label.IsLeak() && p.sites[s.Members[0]].key == key
-		}) {
-			n++
-		}
-	}
-	return n
-}
-
 // notJudgedNote is the number of processes that were not judged, and why; empty if there are none
 // besides that of the report.
 func (g *Report) notJudgedNote() string {
 	count, reasons := map[string]int{}, []string{}
 	for i := range g.Processes {
 		p := &g.Processes[i]
-		if p.notJudged == "" || p.Shown {
+		if p.NotJudged == "" || p.Shown {
 			continue
 		}
-		if count[p.notJudged]++; count[p.notJudged] == 1 {
-			reasons = append(reasons, p.notJudged)
+		if count[p.NotJudged]++; count[p.NotJudged] == 1 {
+			reasons = append(reasons, p.NotJudged)
 		}
 	}
 	if len(reasons) == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -34,6 +35,8 @@ type Report struct {
 	Unnamed *siteview.Unnamed
 	// Losses are what other tools found; it may be nil.
 	Losses *evidence.Joined
+	// Holders are what holds the blocks of the sites; it may be nil.
+	Holders holders.Sites
 	siteview.Options
 	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table
 	// calls them or by a regular expression; empty for none. The result should have its stable
@@ -122,7 +125,7 @@ func (g *Report) Text(w io.Writer) error {
 		p.Linef("%s", line)
 	}
 	p.Linef("%s", g.tested())
-	if g.Result.Verdict == verdict.SeriesLeak {
+	if s := g.worst(); g.Result.Verdict == verdict.SeriesLeak && (s == nil || holders.Line(g.Holders.Of(s.Members)) == "") {
 		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
 	}
 	for _, n := range g.Notes() {

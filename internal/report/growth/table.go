@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/processes"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -101,12 +104,12 @@ func (g *Report) causeRows() (rows []TableRow) {
 // TableRows are the rows of the causes and of the first Top sites. A remark that is the same for
 // several sites is made once.
 func (g *Report) TableRows() []TableRow {
-	rows, made := g.causeRows(), map[string]bool{}
+	rows, made, apart := g.causeRows(), map[string]bool{}, g.apart()
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
 		row := g.row(strconv.Itoa(i+1), &s, v)
-		for _, r := range g.remarks(&s, v) {
-			if !made[r] {
+		for _, r := range g.remarks(&s, v, apart[s.Members[0]]) {
+			if !made[r] || g.GroupBy == sites.ByStack {
 				made[r] = true
 				row.Remarks = append(row.Remarks, wrapped(r, g.width())...)
 			}
@@ -116,6 +119,30 @@ func (g *Report) TableRows() []TableRow {
 	}
 	return rows
 }
+
+// apart is what tells rows apart that are stacks and read the same.
+func (g *Report) apart() map[symbolize.SiteID]string {
+	alike := map[string][]symbolize.SiteID{}
+	for _, s := range text.FirstRows(g.Result.Sites, g.Top) {
+		if v := g.Describe(&s); g.GroupBy == sites.ByStack {
+			look := v.Heading() + v.CallPath(g.pathWidth())
+			alike[look] = append(alike[look], s.Members[0])
+		}
+	}
+	out := map[symbolize.SiteID]string{}
+	for _, stacks := range alike {
+		if len(stacks) < 2 {
+			continue
+		}
+		for i, what := range g.sites().Apart(stacks) {
+			out[stacks[i]] = what
+		}
+	}
+	return out
+}
+
+// pathWidth is that of a call path.
+func (g *Report) pathWidth() int { return text.PathWidth(cmp.Or(g.width(), pageWidth)) }
 
 // CauseShare is the part of the growth that a cause explains, as in "76 % of the growth, 212 sites".
 func CauseShare(c *growth.Cause) string {
@@ -139,17 +166,23 @@ func labelRendition(l verdict.Site) text.Rendition {
 	}[l.Family()]
 }
 
-// remarks are the lines below a row, without their indent.
-func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
-	width := text.PathWidth(cmp.Or(g.width(), pageWidth))
+// remarks are the lines below a row, without their indent. apart is what tells it from others; it may be empty.
+func (g *Report) remarks(s *growth.Site, v siteview.View, apart string) (lines []string) {
+	width := g.pathWidth()
 	path := v.CallPath(width)
 	if path != "" {
 		lines = append(lines, path)
 	}
+	if apart != "" {
+		lines = append(lines, apart)
+	}
+	if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
+		lines = append(lines, line)
+	}
 	if line := parts(s); line != "" {
 		lines = append(lines, line)
 	}
-	if line := pooled(s, leaksIn(g.Processes, g.keyOf(v))); line != "" {
+	if line := pooled(s, processes.LeaksIn(JudgedOf(g.Processes), g.keyOf(s, v))); line != "" {
 		lines = append(lines, line)
 	}
 	lines = append(lines, g.losses(s, path, width)...)

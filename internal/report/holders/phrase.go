@@ -66,6 +66,9 @@ func quoted(name string) string { return `"` + name + `"` }
 // place is where a variable is defined, or the file that has it.
 func place(h *answer.Holder) string {
 	if h.File == "" {
+		if strings.HasPrefix(h.Name, h.Module+"+") {
+			return "" // the name is the place
+		}
 		return h.Module
 	}
 	if h.Line == 0 {
@@ -95,14 +98,17 @@ func steps(path []answer.Step) string {
 		path = path[:len(path)-1]
 	}
 	var b strings.Builder
-	for _, s := range path {
-		if named(s.Via) {
+	for i, s := range path {
+		switch {
+		case i > 0 && path[i-1].Links > 0:
+			b.WriteString(" … → " + clean(typeOf(s)) + in(size(s)))
+		case named(s.Via):
 			b.WriteString(clean(s.Via) + in(clean(s.Type), size(s)))
-		} else {
+		default:
 			b.WriteString(" → " + clean(typeOf(s)) + in(size(s)))
 		}
-		if s.Links > 0 {
-			b.WriteString(" →… " + clean(typeOf(s)))
+		if s.Links > 0 && i+1 < len(path) && named(path[i+1].Via) {
+			b.WriteString(clean(path[i+1].Via))
 		}
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/source"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -307,12 +308,14 @@ func (b *builder) site(i int) Site {
 	s := &b.g.Result.Sites[i]
 	v := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
+	held := b.g.Holders.Of(s.Members)
 	out := Site{
 		Label: s.Label.String(), Verdict: growthreport.LabelText(s.Label, s.Confidence),
 		Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,
 		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module),
 		File: text.Clean(v.Blame.File), Line: v.Blame.Line,
-		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s), Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,
+		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s),
+		Holder: holders.Line(held), Holders: holders.Lines(held), Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,
 		Meaning: growthreport.Meaning(s), key: v.Keys.Site, label: s.Label,
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
 		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor),

@@ -136,7 +136,10 @@ type Site struct {
 	Callers    string  `json:"callers"`
 	Advice     string  `json:"advice,omitempty"`
 	// Losses are what memcheck or LeakSanitizer found, in words.
-	Losses   []string `json:"losses,omitempty"`
+	Losses []string `json:"losses,omitempty"`
+	// Holder is what holds nearly all blocks of the site, and Holders all that hold some, in words.
+	Holder   string   `json:"holder,omitempty"`
+	Holders  []string `json:"holders,omitempty"`
 	Unnamed  string   `json:"unnamed,omitempty"`
 	Resizing bool     `json:"resizing,omitempty"`
 	// Meaning explains the verdict in at most two sentences.

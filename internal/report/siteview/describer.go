@@ -134,6 +134,19 @@ func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (ca
 	return Caller{}, false
 }
 
+// StackKey identifies the stack of a site in all processes of a program, with its lines and the functions below the one
+// that it is attributed to.
+func (d *Describer) StackKey(site symbolize.SiteID) identity.Key {
+	var frames []string
+	for _, f := range d.Frames([]symbolize.SiteID{site}) {
+		if f.Module != "" {
+			f.Address = "" // the offset is the same in each process
+		}
+		frames = append(frames, fmt.Sprint(f.Module, f.Offset, f.Address, f.Function, f.File, f.Line))
+	}
+	return identity.StackKey(frames)
+}
+
 func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return d.symbols.Stack(d.symbols.SiteStack(site))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -64,4 +65,13 @@ func GroupWarnings(list []heapfile.Warning) []WarningGroup {
 		out[i].Files++
 	}
 	return out
+}
+
+// OtherMethod tells that two runs were recorded in different ways, and what to do.
+func OtherMethod(base, method, current, other string) string {
+	sees := map[string]string{
+		manifest.MethodRecord: "record, from the start of the program",
+		manifest.MethodAttach: "attach, without what was allocated before",
+	}
+	return fmt.Sprintf("%s by %s; %s by %s: record both the same way", base, sees[method], current, sees[other])
 }

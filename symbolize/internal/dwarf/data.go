@@ -17,6 +17,9 @@ type Data struct {
 	repeat bool // see Options.RepeatDir
 	// variables is Options.Variables.
 	variables bool
+	part      part
+	parts     *[numParts]*Data // of the same file
+	types     types
 	units     []*unit
 	abbrevs   map[abbrevKey]*encoding.Table
 	names     nameMemo
@@ -51,10 +54,18 @@ type Options struct {
 // New reads the unit headers. Units up to the first malformed header are used; errors are in
 // Data.Faults.
 func New(sec Sections, o Options) *Data {
+	d := newPart(sec, o, inInfo)
+	d.addParts(o)
+	return d
+}
+
+func newPart(sec Sections, o Options, p part) *Data {
 	d := &Data{
 		sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard,
-		abbrevs: map[abbrevKey]*encoding.Table{}, variables: o.Variables,
+		abbrevs: map[abbrevKey]*encoding.Table{}, variables: o.Variables, part: p,
 	}
+	d.parts = &[numParts]*Data{}
+	d.parts[p] = d
 	d.renewBudget()
 	d.budget.abbrevs.Store(int64(budgetFloor + budgetTimes*len(sec.Abbrev)))
 	if err := d.parseUnits(); err != nil {

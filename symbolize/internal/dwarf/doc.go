@@ -19,6 +19,7 @@ type FormatError = encoding.FormatError
 // Sections holds the debug sections of an ELF file, decompressed. A missing section is nil.
 type Sections struct {
 	Info, Abbrev, Line, Str, LineStr, StrOffsets, Addr, Ranges, RngLists, Aranges []byte
+	Types                                                                         []byte // type units of DWARF 4
 }
 
 func formatError(section string, off uint64, msg string) error {

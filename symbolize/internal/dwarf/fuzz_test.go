@@ -86,25 +86,121 @@ func TestVariables(t *testing.T) {
 	info, abbrev := variables()
 	got := map[uint64]Variable{}
 	err := New(Sections{Info: info, Abbrev: abbrev}, Options{Variables: true}).Variables(
-		[]uint64{0x1000, 0x2000, 0x3000, 0x4000}, func(a uint64, v Variable) { got[a] = v })
+		[]uint64{0x1000, 0x2000, 0x3000, 0x4000}, func(a uint64, v Variable) { v.Ref = 0; got[a] = v })
 	require.NoError(t, err)
 	require.Equal(t, map[uint64]Variable{
 		0x1000: {Type: "const int *", Line: 7}, 0x2000: {Line: 8}, 0x4000: {Type: "const int *", Line: 7},
 	}, got)
 }
 
-// FuzzVariables: an error is a FormatError, and no line is negative.
+// structures returns a unit with a variable at 0x1000, which has members of every kind.
+func structures() (info, abbrev []byte) {
+	name := dwarftest.Attr(encoding.AttrName, encoding.FormString)
+	typ := dwarftest.Attr(encoding.AttrType, encoding.FormRef4)
+	at := dwarftest.Attr(encoding.AttrMemberLocation, encoding.FormUdata)
+	size := dwarftest.Attr(encoding.AttrByteSize, encoding.FormUdata)
+	abbrev = dwarftest.Bytes{}.
+		Abbreviation(1, encoding.TagCompileUnit, true).
+		Abbreviation(2, encoding.TagVariable, false, typ, dwarftest.Attr(encoding.AttrLocation, encoding.FormExprloc)).
+		Abbreviation(3, encoding.TagStruct, true, name, size).
+		Abbreviation(4, encoding.TagMember, false, name, typ, at).
+		Abbreviation(5, encoding.TagBase, false, name, size).
+		Abbreviation(6, encoding.TagInheritance, false, typ, dwarftest.Attr(encoding.AttrMemberLocation, encoding.FormExprloc)).
+		Abbreviation(7, encoding.TagArray, true, typ).
+		Abbreviation(8, encoding.TagSubrange, false, dwarftest.Attr(encoding.AttrUpperBound, encoding.FormData1)).
+		Abbreviation(9, encoding.TagVariantPart, true).
+		Abbreviation(10, encoding.TagVariant, true).
+		Abbreviation(11, encoding.TagTypeParameter, false, typ).
+		Abbreviation(12, encoding.TagMember, false, name, typ, dwarftest.Attr(encoding.AttrDeclaration, encoding.FormFlagPresent)).
+		Abbreviation(13, encoding.TagStruct, false, name, dwarftest.Attr(encoding.AttrDeclaration, encoding.FormFlagPresent)).
+		Abbreviation(14, encoding.TagStruct, false, dwarftest.Attr(encoding.AttrSignature, encoding.FormRefSig8)).
+		Uleb(0)
+	b := dwarftest.Bytes{}.Uleb(1)
+	number := b.At()
+	b = b.Uleb(5).Str("int").Uleb(4)
+	array := b.At()
+	b = b.Uleb(7).U32(number).Uleb(8).U8(9).End()
+	whole := b.At()
+	b = b.Uleb(3).Str("whole").Uleb(64)
+	b = b.Uleb(6).U32(number).Uleb(2).U8(0x23, 8)       // at 8
+	b = b.Uleb(6).U32(number).Uleb(3).U8(0x12, 0x23, 8) // a virtual base class
+	b = b.Uleb(4).Str("list").U32(array).Uleb(16)       // at 16
+	b = b.Uleb(12).Str("shared").U32(number)            // static
+	b = b.Uleb(3).Str("inner").Uleb(8).Uleb(4).Str("no").U32(number).Uleb(0).End()
+	b = b.Uleb(9).Uleb(10).Uleb(4).Str("some").U32(whole).Uleb(32).End().End()
+	b = b.Uleb(11).U32(whole).Uleb(4).Str("last").U32(whole).Uleb(40).End()
+	b = b.Uleb(13).Str("whole").Uleb(14).U64(77)
+	b = b.Uleb(2).U32(whole).Uleb(9).U8(3).U64(0x1000)
+	return dwarftest.Unit4(b.End()), abbrev
+}
+
+func TestType(t *testing.T) {
+	info, abbrev := structures()
+	d := New(Sections{Info: info, Abbrev: abbrev}, Options{Variables: true})
+	var ref TypeRef
+	require.NoError(t, d.Variables([]uint64{0x1000}, func(_ uint64, v Variable) { ref = v.Ref }))
+	whole := d.Type(ref)
+	array, number := whole.Members[1].Type, whole.Members[0].Type
+	require.Equal(t, Type{
+		Kind: Struct, Name: "whole", Size: 64, Params: []TypeRef{ref}, Members: []Member{
+			{Offset: 8, Type: number, Base: true}, {Name: "list", Offset: 16, Type: array},
+			{Name: "some", Offset: 32, Type: ref, Variant: true}, {Name: "last", Offset: 40, Type: ref},
+		},
+	}, whole)
+	require.Equal(t, Type{Kind: Array, Name: "int []", Elem: number, Counts: []uint64{10}}, d.Type(array))
+	require.Equal(t, Type{Kind: Base, Name: "int", Size: 4}, d.Type(number))
+	found, ok := d.Definition("whole")
+	require.True(t, ok)
+	require.Equal(t, ref, found)
+	_, ok = d.Definition("missing")
+	require.False(t, ok)
+	require.Zero(t, d.Type(0))
+	require.Zero(t, d.Type(1<<63|5), "no such part")
+}
+
+// requireTypes reads a type and all that it leads to, up to a limit.
+func requireTypes(t *testing.T, d *Data, ref TypeRef) {
+	t.Helper()
+	seen, queue := map[TypeRef]bool{}, []TypeRef{ref}
+	for len(queue) > 0 && len(seen) < 100 {
+		ref, queue = queue[0], queue[1:]
+		if seen[ref] {
+			continue
+		}
+		seen[ref] = true
+		got := d.Type(ref)
+		require.LessOrEqual(t, len(got.Members), maxMembers)
+		queue = append(append(queue, got.Elem), got.Params...)
+		for _, m := range got.Members {
+			queue = append(queue, m.Type)
+		}
+		if found, ok := d.Definition(got.Name); ok {
+			require.Equal(t, canonical(got.Name), canonical(d.Type(found).Name))
+		}
+	}
+}
+
+// FuzzVariables: an error is a FormatError, and no line is negative. Reading the types ends.
 func FuzzVariables(f *testing.F) {
 	info, abbrev := variables()
+	f.Add(info, abbrev)
+	info, abbrev = structures()
 	f.Add(info, abbrev)
 	f.Add(dwarftest.Unit4(dwarftest.Bytes{}.Unit(100, 200).End()), dwarftest.Abbrevs())
 	line := lineProgram4(4, sequence(0x1000, 0x10))
 	f.Fuzz(func(t *testing.T, info, abbrev []byte) {
-		d := New(Sections{Info: info, Abbrev: abbrev, Line: line, Addr: dwarftest.Bytes{}.U64(0x1000, 0x2000)},
-			Options{Variables: true})
+		alt := New(Sections{Info: info, Abbrev: abbrev}, Options{Variables: true})
+		d := New(Sections{
+			Info: info, Types: info, Abbrev: abbrev, Line: line, Addr: dwarftest.Bytes{}.U64(0x1000, 0x2000),
+		}, Options{Variables: true, Alt: alt})
+		var refs []TypeRef
 		err := d.Variables([]uint64{0, 0x1000, 0x2000, 0x4000}, func(_ uint64, v Variable) {
 			require.GreaterOrEqual(t, v.Line, 0)
+			refs = append(refs, v.Ref)
 		})
+		for _, ref := range refs[:min(len(refs), 4)] {
+			requireTypes(t, d, ref)
+		}
 		if err != nil {
 			var fault *FormatError
 			require.True(t, errors.As(err, &fault), "%T", err)

@@ -35,7 +35,15 @@ func (f *Frame) QualifiedName() string {
 
 // qualified puts the scopes of an entry before its name. depth limits the number of scopes.
 func qualified(u *unit, off uint64, name string, depth int) string {
-	if u == nil || name == "" || !u.hasNamespaces() {
+	if u == nil || !u.hasNamespaces() {
+		return name
+	}
+	return withScopes(u, off, name, depth)
+}
+
+// withScopes does the same for any language.
+func withScopes(u *unit, off uint64, name string, depth int) string {
+	if name == "" {
 		return name
 	}
 	places := u.places()
@@ -49,6 +57,10 @@ func qualified(u *unit, off uint64, name string, depth int) string {
 		if e.Abbrev.Tag == encoding.TagSubprogram {
 			n := u.nameOf(&e, start, 0)
 			return cmp.Or(qualified(n.home, n.off, n.name, depth), "(anonymous)") + "::" + name
+		}
+		if u.data.variables && (e.Spec.Form != 0 || e.Signature.Form != 0) { // its own scopes are elsewhere
+			outer := u.data.typeName(refOf(u.data.part, start), maxRefs-depth)
+			return cmp.Or(outer, "(anonymous class)") + "::" + name
 		}
 		name = u.scopeName(&e, start) + "::" + name
 	}

@@ -15,7 +15,9 @@ type unit struct {
 	off, end uint64 // of the whole unit in .debug_info
 	root     uint64 // of its root entry
 	kind     uint8
-	abbrevs  *encoding.Table
+	// signature and typeOff are those of the type of a type unit.
+	signature, typeOff uint64
+	abbrevs            *encoding.Table
 
 	name, compDir string
 	language      uint64 // DW_LANG_*, or 0 if unknown
@@ -58,7 +60,7 @@ func (d *Data) parseUnits() error {
 		if err != nil {
 			return err
 		}
-		if u.isCode() || u.kind == unitPartial {
+		if u.isCode() || u.kind == unitPartial || d.variables {
 			if err := u.parseRoot(); err != nil {
 				return err
 			}
@@ -112,6 +114,10 @@ func (u *unit) parseVersioned(c *encoding.Cursor) (abbrevOff uint64) {
 	if u.Version < 5 {
 		abbrevOff = c.Word(u.Is64)
 		u.AddrSize = c.U8()
+		if u.data.part == inTypes {
+			u.kind = unitType
+			u.parseSignature(c)
+		}
 		return abbrevOff
 	}
 	u.kind = c.U8()
@@ -121,11 +127,12 @@ func (u *unit) parseVersioned(c *encoding.Cursor) (abbrevOff uint64) {
 	case unitSkeleton, unitSplitCompile:
 		u.dwoID = c.U64()
 	case unitType, unitSplitType:
-		c.Skip(8)
-		c.Word(u.Is64)
+		u.parseSignature(c)
 	}
 	return abbrevOff
 }
+
+func (u *unit) parseSignature(c *encoding.Cursor) { u.signature, u.typeOff = c.U64(), c.Word(u.Is64) }
 
 // abbrevKey identifies a table: the same bytes compile to another table for another unit shape.
 type abbrevKey struct {

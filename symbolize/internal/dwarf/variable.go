@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
@@ -12,6 +11,8 @@ import (
 type Variable struct {
 	// Type is written as in C, such as "char *[]", or "" if it is unknown.
 	Type string
+	// Ref is that of the type.
+	Ref TypeRef
 	// File and Line are where it is defined.
 	File string
 	Line int
@@ -77,7 +78,8 @@ func (u *unit) variable(c *encoding.Cursor, a *encoding.Abbrev, addrs []uint64) 
 		return 0, v, false
 	}
 	d := u.describe(e)
-	v.Type = d.typeHome.typeName(d.Type, 0)
+	v.Ref = d.typeHome.typeRef(d.Type)
+	v.Type = d.typeHome.data.typeName(v.Ref, 0)
 	if u.hasLine && d.DeclFile.Form != 0 {
 		if lines, err := u.lineTable(); err == nil {
 			v.File = lines.fileName(d.DeclFile.U)
@@ -122,16 +124,7 @@ func (u *unit) describe(e encoding.Entry) description {
 
 // follow returns the entry that a reference within the file leads to.
 func (u *unit) follow(ref encoding.Value) (encoding.Entry, *unit, bool) {
-	off, ok := u.localRef(ref)
-	if !ok {
-		return encoding.Entry{}, nil, false
-	}
-	target := u.data.unitAt(off)
-	if target == nil {
-		return encoding.Entry{}, nil, false
-	}
-	e, ok := target.entryAt(off)
-	return e, target, ok
+	return u.data.entry(u.typeRef(ref))
 }
 
 // Operations of location expressions (DWARF 5 section 7.7.1).
@@ -162,46 +155,4 @@ func (u *unit) fixedAddress(v encoding.Value) (addr uint64, ok bool) {
 		addr, ok = u.indexedAddr(c.Uleb())
 	}
 	return addr, ok && !c.Failed && c.Off-start == size
-}
-
-// typeName returns a type as it is written in C, without volatile and the like. depth limits the number of
-// references.
-func (u *unit) typeName(ref encoding.Value, depth int) string {
-	if ref.Form == 0 {
-		return "void"
-	}
-	e, target, ok := u.follow(ref)
-	if !ok || depth == maxRefs {
-		return ""
-	}
-	suffix, prefix := "", ""
-	switch e.Abbrev.Tag {
-	case encoding.TagPointer:
-		suffix = "*"
-	case encoding.TagReference:
-		suffix = "&"
-	case encoding.TagRvalueReference:
-		suffix = "&&"
-	case encoding.TagArray:
-		suffix = "[]"
-	case encoding.TagSubroutine:
-		suffix = "()"
-	case encoding.TagConst:
-		prefix = "const "
-	case encoding.TagVolatile, encoding.TagRestrict, encoding.TagAtomic:
-	default:
-		off, _ := u.localRef(ref)
-		return qualified(target, off, target.nameText(e.Name), maxRefs)
-	}
-	inner := target.typeName(e.Type, depth+1)
-	if inner == "" {
-		return ""
-	}
-	if suffix != "" && !strings.ContainsAny(inner[len(inner)-1:], "*&]") {
-		suffix = " " + suffix
-	}
-	if strings.HasPrefix(inner, prefix) { // gcc says it of an array and of its elements
-		prefix = ""
-	}
-	return prefix + inner + suffix
 }

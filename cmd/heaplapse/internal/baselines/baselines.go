@@ -20,6 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
 // Command returns the command baseline with its subcommands.
@@ -88,6 +89,7 @@ func (f *saveFlags) save(ctx context.Context, c *console.Console, dir string, pa
 	if f := run.Meta.Failure; f != "" {
 		c.Warn(gatereport.FailedRun(run.Meta.Name, f))
 	}
+	warnOtherMethod(c, dir, &run.Meta)
 	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {
 		return err
@@ -98,6 +100,20 @@ func (f *saveFlags) save(ctx context.Context, c *console.Console, dir string, pa
 		}
 	}
 	return output.Lines(c.Out, path)
+}
+
+// warnOtherMethod warns if a run of the set was recorded in another way than the one that is added.
+func warnOtherMethod(c *console.Console, dir string, added *baseline.Meta) {
+	set, err := baseline.Open(dir)
+	if err != nil { // it does not exist yet, or Save tells
+		return
+	}
+	for _, e := range set.Entries {
+		if m := &e.Run.Meta; m.OtherMethod(added) {
+			c.Warn(text.OtherMethod(m.Name+" was recorded", m.Method, added.Name, added.Method))
+			return
+		}
+	}
 }
 
 func listCommand(c *console.Console) *cobra.Command {

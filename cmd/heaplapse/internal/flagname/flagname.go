@@ -49,6 +49,7 @@ func All() option.Flags {
 		option.Keep:           "--keep",
 		option.Output:         "-o",
 		option.Replace:        "--replace",
+		option.HoldersEvery:   "--holders-every",
 
 		option.Header:   "--header",
 		option.CACert:   "--cacert",

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 )
 
 // Requests and constants of ptrace(2) that package unix lacks.
@@ -48,6 +51,9 @@ func event(ws unix.WaitStatus) int { return int(ws>>16) & 0xff }
 
 // poll returns the status of the thread if it has changed.
 func (t *Thread) poll() (ws unix.WaitStatus, changed bool, err error) {
+	if t.child {
+		return t.pollChild()
+	}
 	pid, err := unix.Wait4(t.ID, &ws, unix.WALL|unix.WNOHANG, nil)
 	if errors.Is(err, unix.EINTR) {
 		return ws, false, nil
@@ -56,6 +62,27 @@ func (t *Thread) poll() (ws unix.WaitStatus, changed bool, err error) {
 		err = ErrEnded
 	}
 	return ws, pid == t.ID, err
+}
+
+// pollChild is poll for a child of this process. wait4 would take its end from the one who waits for it.
+func (t *Thread) pollChild() (ws unix.WaitStatus, changed bool, err error) {
+	var info struct {
+		signal, errno, code, _ int32
+		pid, user, status      int32
+		_                      [100]byte
+	}
+	const options = unix.WSTOPPED | unix.WALL | unix.WNOHANG
+	_, _, e := unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(t.ID), uintptr(unsafe.Pointer(&info)), options, 0, 0)
+	switch {
+	case e == unix.EINTR:
+		return 0, false, nil
+	case e != 0:
+		return 0, false, e
+	case info.pid == 0 && strings.HasPrefix(target.Status(t.ID, "State"), "Z"):
+		return 0, false, ErrEnded
+	}
+	const stopped = 0x7f // as wait4 marks it
+	return unix.WaitStatus(info.status<<8 | stopped), info.pid != 0, nil
 }
 
 // wait waits until the status of the thread changes.

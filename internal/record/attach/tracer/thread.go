@@ -5,6 +5,7 @@ package tracer
 import (
 	"errors"
 	"os"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -21,6 +22,7 @@ type Thread struct {
 	// Regs has the registers as they were when the thread was stopped.
 	Regs unix.PtraceRegs
 
+	child    bool   // it is the main thread of a child of this process
 	vectors  []byte // the extended state: XMM, AVX and others
 	mask     uint64 // the signal mask
 	stopped  time.Time
@@ -40,7 +42,8 @@ const stopLimit = 2 * time.Second
 
 // Stop stops a thread. The caller must call Release.
 func Stop(memory target.Memory, id int, o Options) (*Thread, error) {
-	t := &Thread{ID: id, Memory: memory, onStep: o.Step}
+	child := id == memory.PID && target.Status(id, "PPid") == strconv.Itoa(os.Getpid())
+	t := &Thread{ID: id, Memory: memory, onStep: o.Step, child: child}
 	t.step("seize")
 	if err := ptrace(unix.PTRACE_SEIZE, id, 0, unix.PTRACE_O_TRACESYSGOOD); err != nil {
 		return nil, os.NewSyscallError("ptrace", err)

@@ -137,13 +137,22 @@ func wantedAttr(t Tag, a Attr) Attr {
 func wantedForVariables(t Tag, a Attr) Attr {
 	switch t {
 	case TagVariable, TagArray, TagPointer, TagReference, TagRvalueReference, TagSubroutine, TagTypedef, TagBase,
-		TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum:
-		switch a {
-		case AttrName, AttrType, AttrLocation, AttrDeclFile, AttrDeclLine, AttrSpecification, AttrAbstractOrigin:
+		TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum, TagClass, TagStruct, TagUnion, TagInterface,
+		TagMember, TagInheritance, TagPointerToMember, TagSubrange, TagTypeParameter, TagVariantPart, TagVariant:
+		if wantedOfType(a) {
 			return a
 		}
 	}
 	return wantedAttr(t, a)
+}
+
+func wantedOfType(a Attr) bool {
+	switch a {
+	case AttrName, AttrType, AttrLocation, AttrDeclFile, AttrDeclLine, AttrSpecification, AttrAbstractOrigin,
+		AttrByteSize, AttrCount, AttrUpperBound, AttrMemberLocation, AttrBitOffset, AttrDeclaration, AttrSignature:
+		return true
+	}
+	return false
 }
 
 func wantedOfFunction(a Attr) Attr {

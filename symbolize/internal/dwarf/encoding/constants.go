@@ -35,6 +35,14 @@ const (
 	TagRestrict        Tag = 0x37
 	TagRvalueReference Tag = 0x42
 	TagAtomic          Tag = 0x47
+	TagMember          Tag = 0x0d
+	TagVariant         Tag = 0x19
+	TagInheritance     Tag = 0x1c
+	TagPointerToMember Tag = 0x1f
+	TagSubrange        Tag = 0x21
+	TagTypeParameter   Tag = 0x2f
+	TagVariantPart     Tag = 0x33
+	TagUnspecified     Tag = 0x3b
 )
 
 // Attr is the name of an attribute, DW_AT_* (DWARF 5 section 7.5.4, table 7.5, and GNU extensions).
@@ -64,6 +72,13 @@ const (
 	AttrAddrBase       Attr = 0x73
 	AttrRnglistsBase   Attr = 0x74
 	AttrDwoName        Attr = 0x76
+	AttrByteSize       Attr = 0x0b
+	AttrUpperBound     Attr = 0x2f
+	AttrCount          Attr = 0x37
+	AttrMemberLocation Attr = 0x38
+	AttrDeclaration    Attr = 0x3c
+	AttrBitOffset      Attr = 0x6b // DW_AT_data_bit_offset
+	AttrSignature      Attr = 0x69
 	AttrMIPSLinkage    Attr = 0x2007
 	AttrGNUDwoName     Attr = 0x2130
 	AttrGNUDwoID       Attr = 0x2131

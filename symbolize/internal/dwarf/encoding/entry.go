@@ -9,6 +9,8 @@ type Entry struct {
 	StmtList, Language, CompDir, DwoName, DwoID                 Value
 	StrOffsetsBase, AddrBase, RnglistsBase, RangesBase          Value
 	Location, Type, DeclFile                                    Value
+	// Location is also that of a member, and Count one more than the upper bound.
+	ByteSize, Count, BitOffset, Declaration, Signature Value
 }
 
 // Read reads the values that follow an abbreviation code. It replaces all of e.
@@ -108,11 +110,23 @@ func (e *Entry) setUnit(a Attr, v Value) {
 // setVariable sets the attributes that only variables and types have.
 func (e *Entry) setVariable(a Attr, v Value) {
 	switch a {
-	case AttrLocation:
+	case AttrLocation, AttrMemberLocation:
 		e.Location = v
 	case AttrType:
 		e.Type = v
 	case AttrDeclFile:
 		e.DeclFile = v
+	case AttrByteSize:
+		e.ByteSize = v
+	case AttrCount:
+		e.Count = v
+	case AttrUpperBound:
+		e.Count = Value{v.Form, v.U + 1}
+	case AttrBitOffset:
+		e.BitOffset = v
+	case AttrDeclaration:
+		e.Declaration = v
+	case AttrSignature:
+		e.Signature = v
 	}
 }

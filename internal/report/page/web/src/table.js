@@ -123,7 +123,8 @@ export class Table {
       el("td", { class: "site" },
         el("button", { type: "button", class: "name", "aria-expanded": String(chosen), "data-focus": `site-${i}`, "data-tip": fullPosition(site) || null, click: toggle }, el("bdi", {}, site.title)),
         " ", el("span", { class: "where", "data-tip": fullPosition(site) || null }, site.where),
-        site.callers ? el("div", { class: "callers" }, site.callers) : null));
+        site.callers ? el("div", { class: "callers" }, site.callers) : null,
+        site.holder ? el("div", { class: "callers" }, site.holder) : null));
     const below = (name, content) => el("tr", { class: name }, el("td", { colspan: columns.length }, content));
     return [tr, this.why.has(i) && below("why", el("p", {}, site.meaning)), chosen && below("paths", this.paths(site))].filter(Boolean);
   }
@@ -151,11 +152,12 @@ export class Table {
   paths(site) {
     const facts = [];
     for (const line of site.losses ?? []) facts.push(el("p", {}, line));
+    if (site.holders) facts.push(el("p", {}, site.holders[0]), el("ul", {}, ...site.holders.slice(1).map((line) => el("li", {}, line))));
     if (site.advice) facts.push(el("p", { class: "next" }, `→ ${site.advice}`));
     if (site.unnamed) facts.push(el("p", { class: "muted" }, site.unnamed));
     if (site.resizing) facts.push(el("p", { class: "muted" }, "a few objects become larger: a table or a buffer that is resized"));
     if (family(site.label) !== "other") {
-      const rate = site.label === "insufficient" ? "too few snapshots for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
+      const rate = site.label === "insufficient" ? "too few snapshots or samples for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
       facts.push(el("p", { class: "muted" }, `${rate} · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
     }
     const shown = this.allPaths ? site.paths : this.firstPaths(site);

@@ -1,0 +1,354 @@
+//go:build linux
+
+package names
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+)
+
+// link is a word of a block, or of a variable, that leads to a block.
+type link struct {
+	// via has the members that lead to the word, and inner is the type of the element of a container that has
+	// them, or "".
+	via, inner string
+	to         content
+}
+
+// Steps returns the objects that lie on the way to a block. v is the variable that leads to the first of the
+// blocks, if it is known.
+func (p *Process) Steps(ctx context.Context, v *Variable, list []blocks.Range) []Step {
+	w := walk{Process: p}
+	var l link
+	if v != nil {
+		l = p.follow(v.found, v.word)
+		if o := l.to.owner; o != nil {
+			o.root = v.found.inner == 0
+		}
+		l.via = v.found.innerPath
+	}
+	for i, b := range list {
+		c := p.refine(ctx, l.to, b)
+		last := i == len(list)-1
+		next := link{}
+		if !last {
+			next = p.between(c, b, list[i+1])
+		}
+		switch {
+		case c.owner == nil:
+			w.object(c, b, l.via, next)
+		case last:
+			w.lastOfContainer(c, b, l.via)
+		default:
+			w.container(c, b, l.via)
+			w.elementOf(b, next.inner)
+		}
+		l = next
+	}
+	return collapse(w.steps)
+}
+
+// walk collects steps.
+type walk struct {
+	*Process
+	steps []Step
+}
+
+func (w *walk) add(b blocks.Range, via, name string) {
+	w.steps = append(w.steps, Step{Block: b, Via: via, Type: name, Length: -1, Limit: -1})
+}
+
+// object adds a step for a block of an object. If the object is a container, its memory belongs to the step.
+func (w *walk) object(c content, b blocks.Range, via string, next link) {
+	w.add(b, via, w.typeOf(c))
+	if o := next.to.owner; o != nil && c.kind == object && o.address == c.at && o.step < 0 {
+		if ref, _ := c.file.plain(c.elem); ref == o.ref {
+			o.step = len(w.steps) - 1
+			w.steps[o.step].Length = o.length(w.Memory)
+		}
+	}
+}
+
+// container adds a step for the container whose memory a block is, unless it has one, or is a variable.
+func (w *walk) container(c content, b blocks.Range, via string) {
+	o := c.owner
+	switch {
+	case o.step >= 0:
+		w.steps[o.step].Block = b
+	case !o.root:
+		w.containerStep(c, b, via)
+	}
+}
+
+func (w *walk) containerStep(c content, b blocks.Range, via string) {
+	w.add(b, via, c.owner.name(c.owner.ref))
+	c.owner.step = len(w.steps) - 1
+	w.steps[c.owner.step].Length = c.owner.length(w.Memory)
+}
+
+// elementOf adds a step for an element of a container that lies in its memory.
+func (w *walk) elementOf(b blocks.Range, name string) {
+	if name != "" {
+		w.add(b, element, name)
+	}
+}
+
+// element is the name of the elements of a container.
+const element = "[…]"
+
+// lastOfContainer adds steps for memory of a container to which the way leads.
+func (w *walk) lastOfContainer(c content, b blocks.Range, via string) {
+	class := c.valueClass()
+	w.container(c, b, via)
+	if class != "" {
+		w.elementOf(b, class)
+	} else if c.owner.step < 0 {
+		w.containerStep(c, b, via)
+	}
+}
+
+// collapse leaves out all but the first and the last of objects of the same type in a row. Objects of unknown types
+// must have the same size.
+func collapse(steps []Step) []Step {
+	same := func(a, b Step) bool {
+		return a.Type == b.Type && (a.Type != "" || a.Block.Size() == b.Block.Size())
+	}
+	var out []Step
+	for len(steps) > 0 {
+		n := 1
+		for n < len(steps) && same(steps[0], steps[n]) {
+			n++
+		}
+		first := steps[0]
+		if n > 2 {
+			first.Links = n - 2
+		}
+		out = append(out, first)
+		if n > 1 {
+			out = append(out, steps[n-1])
+		}
+		steps = steps[n:]
+	}
+	return out
+}
+
+// typeOf returns the type of the object in a block, or "".
+func (p *Process) typeOf(c content) string {
+	switch {
+	case c.class != "":
+		return c.class
+	case c.kind != object || c.file == nil:
+		return ""
+	}
+	name := c.file.name(c.elem)
+	if _, t := c.file.plain(c.elem); name != "" && isPlain(t) {
+		name = strings.TrimSuffix(name+" []", " []")
+		if strings.HasSuffix(name, "*") {
+			return name + "[]"
+		}
+		return name + " []"
+	}
+	return name
+}
+
+// follow returns where a word leads that was found in an object.
+func (p *Process) follow(f found, value uint64) link {
+	l := link{via: f.via(), to: f.to}
+	l.to.at = value
+	return l
+}
+
+const (
+	// maxRead limits what is read of a block.
+	maxRead = 1 << 20
+	// maxWords limits the words that are looked at, of those that lead to the same block.
+	maxWords = 64
+)
+
+// between returns the word of a block that leads to the next one. Words whose type is known are preferred, and those
+// that point to the start of the block.
+func (p *Process) between(c content, b, next blocks.Range) (best link) {
+	words := p.wordsTo(b, next)
+	for _, w := range words {
+		if l := p.linkAt(c, b, next, w); l.to.kind != unknown {
+			return l
+		} else if best.via == "" {
+			best = l
+		}
+	}
+	if len(words) == 0 && c.isPointers() { // behind what was read
+		return p.linkAt(c, b, next, held{c.at, next.Start})
+	}
+	return best
+}
+
+// held is a word that leads to a block.
+type held struct{ address, value uint64 }
+
+// wordsTo returns the words of a block that lead to another one, those to its start first.
+func (p *Process) wordsTo(b, to blocks.Range) (list []held) {
+	buf := p.read(b)
+	for i := 0; i+8 <= len(buf); i += 8 {
+		if v := binary.LittleEndian.Uint64(buf[i:]); to.Contains(v) && len(list) < maxWords {
+			list = append(list, held{b.Start + uint64(i), v})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b held) int {
+		switch {
+		case (a.value == to.Start) == (b.value == to.Start):
+			return 0
+		case a.value == to.Start:
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// read reads the start of a block.
+func (p *Process) read(b blocks.Range) []byte {
+	const page = 4096
+	for _, size := range []uint64{maxRead, page - b.Start%page} {
+		buf := make([]byte, min(b.Size(), size))
+		if p.Memory.Read(b.Start, buf) == nil {
+			return buf
+		}
+	}
+	return nil
+}
+
+// linkAt returns where a word of a block leads.
+func (p *Process) linkAt(c content, b, next blocks.Range, w held) link {
+	switch c.kind {
+	case object:
+		return p.inObject(c, b, next, w)
+	case nodes:
+		return p.inNode(c, b, w)
+	case buckets:
+		c.kind, c.at = nodes, w.value
+		return link{to: c}
+	case chunks:
+		c.kind, c.at = array, w.value
+		return link{to: c}
+	case array:
+		size := c.file.size(c.elem)
+		if size == 0 {
+			return link{}
+		}
+		off := (w.address%size + size - c.at%size) % size
+		return p.inElement(c, off, w)
+	case hashTable:
+		size := c.file.size(c.elem)
+		if size == 0 || w.address >= c.at {
+			return link{}
+		}
+		return p.inElement(c, (size-(c.at-w.address)%size)%size, w)
+	}
+	return link{}
+}
+
+// inObject returns where a word of an object leads.
+func (p *Process) inObject(c content, b, next blocks.Range, w held) link {
+	if w.address < c.at {
+		return link{}
+	}
+	off, prefix := w.address-c.at, ""
+	size := c.file.size(c.elem)
+	_, t := c.file.plain(c.elem)
+	switch {
+	case isPlain(t) && size > 0:
+		off, prefix = off%size, element
+	case size > 0 && off >= size && (c.many || repeats(size, b)):
+		off, prefix = off%size, element
+	}
+	f, ok := c.file.find(c.elem, off, w.address-off)
+	if !ok {
+		return link{}
+	}
+	l := p.follow(f, w.value)
+	l.via = prefix + l.via
+	if same, ok := sibling(c, b, next, l.to, w.value); ok {
+		l.to = same
+	}
+	return l
+}
+
+// isPointers reports whether a block has pointers only, or nearly so.
+func (c content) isPointers() bool {
+	const few = 16
+	return c.kind == buckets || c.kind == chunks || c.kind == array && c.file.size(c.elem) <= few
+}
+
+// sibling recognizes an object of the same type, to which a member leads that every one has: struct list_head,
+// for example.
+func sibling(c content, b, next blocks.Range, to content, value uint64) (content, bool) {
+	off := value - next.Start
+	if to.kind != object || off == 0 || c.at != b.Start || b.Size() != next.Size() ||
+		!c.file.contains(c.elem, off, to.elem) {
+		return content{}, false
+	}
+	c.at = next.Start
+	return c, true
+}
+
+// repeats reports whether a block may be an array of structures of a size. What the allocator adds is less than
+// 24 bytes, or than a page for large blocks.
+func repeats(size uint64, b blocks.Range) bool {
+	const header, least, large, page = 8, 24, 128 << 10, 4096
+	added := uint64(least)
+	if b.Size() >= large {
+		added = page + least
+	}
+	room := b.Size() - min(b.Size(), header)
+	return size > least && room/size >= 2 && room/size*size+added > b.Size()
+}
+
+// inNode returns where a word of a node of a container leads.
+func (p *Process) inNode(c content, b blocks.Range, w held) link {
+	start := b.Start + c.offset
+	if w.address < start || w.address-start >= max(c.file.size(c.elem), 1) {
+		c.at = w.value // a link between nodes
+		return link{to: c}
+	}
+	return p.inElement(c, w.address-start, w)
+}
+
+// inElement returns where a word at an offset of an element of a container leads.
+func (p *Process) inElement(c content, off uint64, w held) link {
+	f, ok := c.file.find(c.elem, off, w.address-off)
+	if !ok {
+		return link{}
+	}
+	l := p.follow(f, w.value)
+	switch {
+	case f.inner != 0:
+		l.via, l.inner = f.innerPath, c.file.name(f.inner)
+	case f.path != "":
+		l.inner = c.file.name(c.elem)
+	default:
+		l.via = element
+	}
+	if l.to.kind == array && l.to.owner == nil {
+		l.to.owner = c.owner
+	}
+	return l
+}
+
+// moduleAt returns the module whose file is mapped at an address, or nil.
+func (p *Process) moduleAt(address uint64) (found *target.Module) {
+	m, ok := target.Containing(p.Mappings, address)
+	if !ok || !strings.HasPrefix(m.Path, "/") {
+		return nil
+	}
+	for _, mod := range p.Modules {
+		if mod.Path == m.Path && mod.Base <= address && (found == nil || mod.Base > found.Base) {
+			found = mod
+		}
+	}
+	return found
+}

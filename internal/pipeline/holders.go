@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
+)
+
+// maxImages is the number of process images of which there may be looks.
+const maxImages = 16
+
+// holders returns what the recorder saw of what holds the blocks of each site, in the newest look at each process image;
+// nil if there is none.
+func (p *Pipeline) holders(in *Input) holders.Sites {
+	byStack := map[string]answer.Held{}
+	for image := range maxImages {
+		for _, s := range p.newestLook(in, image) {
+			byStack[stackKey(s.Stack)] = s.Held
+		}
+	}
+	if len(byStack) == 0 {
+		return nil
+	}
+	sites := holders.Sites{}
+	for id := range in.Stacks.Len() {
+		id := heapfile.StackID(id)
+		if held, ok := byStack[stackKey(in.Stacks.Addrs(id))]; ok {
+			sites.Add(in.Symbols.Site(id), held)
+		}
+	}
+	return sites
+}
+
+// newestLook returns the sites of the newest look at a process image. A file that cannot be used is reported.
+func (p *Pipeline) newestLook(in *Input, image int) []answer.Site {
+	file, path, err := in.OpenBeside(image, manifest.HoldersSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var looks []*answer.Look
+	if err == nil {
+		looks, err = answer.Read(file, path)
+		_ = file.Close()
+	}
+	if err != nil {
+		p.Tell(Notice{Kind: UnusableFile, Subject: path, Text: err.Error()})
+	}
+	if len(looks) == 0 {
+		return nil
+	}
+	return looks[len(looks)-1].Sites
+}
+
+// stackKey is equal for equal call paths.
+func stackKey[A ~uint64](stack []A) string {
+	var key []byte
+	for _, a := range stack {
+		key = binary.LittleEndian.AppendUint64(key, uint64(a))
+	}
+	return string(key)
+}

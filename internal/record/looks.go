@@ -1,0 +1,191 @@
+//go:build linux
+
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heaplapse/heaplapse/internal/holders"
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/collect"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+const (
+	// firstLook is the time of the first look after the start of a recording. The next ones follow after twice the time
+	// each, so that the newest is from the second half of the recording, however it ends.
+	firstLook = 5 * time.Second
+	// lookPatience limits the time for which the end of a recording waits for what is still read.
+	lookPatience = 10 * time.Second
+	// mostLooked limits the number of processes that are looked at together.
+	mostLooked = 4
+	// mostResident is the resident set size up to which processes are looked at unless the user asks for it: larger ones
+	// would be stopped for 50 ms and more (docs/holders.md).
+	mostResident = 512 << 20
+	// mostThreads is the number of threads up to which that is done, for the same reason.
+	mostThreads = 128
+)
+
+// looks finds out what holds the sampled blocks of the recorded processes.
+type looks struct {
+	every time.Duration // 0: after firstLook, and then after twice the time each
+	plan  *Plan
+	c     *collect.Collector
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	timer  sync.WaitGroup
+	work   sync.Mutex // is held while there are copies of processes
+	last   sync.WaitGroup
+
+	failed map[int]error // why there is no look at a process; it is used with work held
+}
+
+// startLooks begins to look at the processes of a recording, of which one may be a child of this process. It returns nil
+// if that is not wanted or, before Linux 5.3, if the stops of the child would look like its end.
+func (p *Plan) startLooks(c *collect.Collector, child int) *looks {
+	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
+		return nil
+	}
+	l := &looks{every: p.HoldersEvery, plan: p, c: c, failed: map[int]error{}}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.timer.Go(l.run)
+	return l
+}
+
+// run takes looks until the recording ends.
+func (l *looks) run() {
+	for wait := l.first(); ; wait = l.next(wait) {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if l.work.TryLock() {
+			l.finish(l.ctx, l.begin())
+			l.work.Unlock()
+		}
+	}
+}
+
+func (l *looks) first() time.Duration {
+	if l.every > 0 {
+		return l.every
+	}
+	return firstLook
+}
+
+// next returns the time to wait after a look before which a time was waited.
+func (l *looks) next(waited time.Duration) time.Duration {
+	if l.every > 0 {
+		return l.every
+	}
+	return 2 * waited
+}
+
+// copied is a copy of a process.
+type copied struct {
+	collect.Running
+	*holders.Copy
+}
+
+// begin copies the recorded processes that have most in use.
+func (l *looks) begin() (list []copied) {
+	for _, r := range l.c.Running() {
+		if len(list) == mostLooked {
+			break
+		}
+		if err := l.refuse(r.PID); err != nil {
+			l.note(r.PID, err)
+			continue
+		}
+		l.c.Copied(len(list) + 1)
+		c, err := holders.Begin(r.PID)
+		if err != nil {
+			l.note(r.PID, err)
+			continue
+		}
+		list = append(list, copied{r, c})
+	}
+	return list
+}
+
+// refuse returns an error for a process that is too large.
+func (l *looks) refuse(pid int) error {
+	size := ""
+	if resident := proc.Resident(pid); resident != nil && *resident > mostResident {
+		size = units.Bytes(*resident)
+	} else if n := proc.Threads(pid); n > mostThreads {
+		size = units.Count(n, "thread")
+	}
+	if l.every > 0 || size == "" {
+		return nil
+	}
+	return &snapshot.Refusal{
+		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", size),
+		Remedy: l.plan.Flags.Of(option.HoldersEvery) + " looks all the same",
+	}
+}
+
+// finish reads copies, stores what they tell, and removes them.
+func (l *looks) finish(ctx context.Context, list []copied) {
+	for _, c := range list {
+		if ctx.Err() != nil {
+			_ = c.Close()
+			continue
+		}
+		a, err := c.Ask(ctx, holders.Question{Sites: true, Image: c.Image})
+		if a != nil {
+			l.c.AddLook(c.Running, a)
+			delete(l.failed, c.PID)
+		}
+		l.note(c.PID, err)
+	}
+	l.c.Copied(0)
+}
+
+// note keeps the reason why a process was not looked at, until it is. A process that has just ended is no reason.
+func (l *looks) note(pid int, err error) {
+	if err == nil || errors.Is(err, context.Canceled) || !proc.Alive(pid) {
+		return
+	}
+	l.failed[pid] = err
+}
+
+// lookNow copies the processes, because they are about to end or to be left, and returns. The copies are read
+// afterwards. If a look is being taken already, that one counts.
+func (l *looks) lookNow() {
+	if l == nil || l.ctx.Err() != nil || !l.work.TryLock() {
+		return
+	}
+	list := l.begin()
+	l.last.Go(func() {
+		defer l.work.Unlock()
+		l.finish(l.ctx, list)
+	})
+}
+
+// end waits for what is still read, but not for long, and tells why there are no looks at processes.
+func (l *looks) end() {
+	if l == nil {
+		return
+	}
+	late := time.AfterFunc(lookPatience, l.cancel)
+	l.last.Wait()
+	l.work.Lock() // a look that the timer began is finished, too
+	l.cancel()
+	l.work.Unlock()
+	late.Stop()
+	l.timer.Wait()
+	for _, pid := range slices.Sorted(maps.Keys(l.failed)) {
+		l.plan.tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
+	}
+}

@@ -1,0 +1,99 @@
+//go:build linux && amd64
+
+package record
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// heldProgram builds testdata/held.c.
+func heldProgram(t *testing.T) string {
+	t.Helper()
+	testutil.Need(t, "gcc")
+	program := filepath.Join(t.TempDir(), "held")
+	out, err := exec.Command("gcc", "-O1", "-g", "-o", program, "testdata/held.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// recordHeld records the program, and looks at it all the time.
+func recordHeld(t *testing.T, o Options) (Outcome, []*answer.Look) {
+	t.Helper()
+	o.Dir, o.Every, o.SamplePeriod, o.Engine = t.TempDir(), 100*time.Millisecond, 4<<10, "builtin"
+	p, err := Prepare(o)
+	require.NoError(t, err)
+	outcome, err := p.Run(t.Context())
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(o.Dir, "*"+manifest.HoldersSuffix))
+	require.NoError(t, err)
+	var looks []*answer.Look
+	for _, f := range files {
+		in, err := os.Open(f)
+		require.NoError(t, err)
+		defer in.Close()
+		found, err := answer.Read(in, f)
+		require.NoError(t, err)
+		looks = append(looks, found...)
+	}
+	return outcome, looks
+}
+
+// TestLooksAtTheEnd: what is looked at before the program is ended tells the kept blocks from the lost ones.
+func TestLooksAtTheEnd(t *testing.T) {
+	outcome, looks := recordHeld(t, Options{
+		Command: []string{heldProgram(t), "1000000"}, Duration: 2 * time.Second, HoldersEvery: time.Hour,
+	})
+	assert.Equal(t, int(syscall.SIGTERM), outcome.Signal)
+	require.Len(t, looks, 1)
+	assert.Equal(t, "held", looks[0].Program)
+	assert.Empty(t, looks[0].Doubts)
+	seen := map[answer.Kind]answer.Holder{}
+	for _, s := range looks[0].Sites {
+		require.NotEmpty(t, s.By)
+		assert.GreaterOrEqual(t, s.By[0].Blocks, s.Looked-1, "%v", s.By) // the newest may still be on the stack
+		seen[s.By[0].Kind] = s.By[0]
+	}
+	require.Contains(t, seen, answer.Lost)
+	require.Contains(t, seen, answer.Global)
+	kept := seen[answer.Global]
+	assert.Equal(t, "kept_blocks", kept.Name)
+	assert.Equal(t, "held.c", filepath.Base(kept.File))
+}
+
+// TestLooksDoNoHarm: a program that is looked at all the time sees only its own children, and record tells how it has
+// ended.
+func TestLooksDoNoHarm(t *testing.T) {
+	program := heldProgram(t)
+	outcome, looks := recordHeld(t, Options{Command: []string{program, "1500"}, HoldersEvery: time.Millisecond})
+	assert.Zero(t, outcome.Signal)
+	assert.Equal(t, 7, outcome.Status)
+	assert.Equal(t, 1, outcome.Processes)
+	assert.Empty(t, outcome.Notes)
+	assert.NotEmpty(t, looks)
+
+	outcome, looks = recordHeld(t, Options{Command: []string{program}, HoldersEvery: time.Millisecond})
+	assert.Equal(t, int(syscall.SIGKILL), outcome.Signal)
+	assert.Empty(t, outcome.Notes)
+	assert.NotEmpty(t, looks)
+}
+
+// TestNoLooks turns them off.
+func TestNoLooks(t *testing.T) {
+	outcome, looks := recordHeld(t, Options{
+		Command: []string{heldProgram(t), "300"}, HoldersEvery: time.Millisecond, NoHolders: true,
+	})
+	assert.Equal(t, 7, outcome.Status)
+	assert.Empty(t, looks)
+}

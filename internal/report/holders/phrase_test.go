@@ -1,0 +1,127 @@
+package holders
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+func TestPhrase(t *testing.T) {
+	for want, h := range map[string]answer.Holder{
+		"held by g_sessions (server.cc:14, std::map<…>) → Session": {
+			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
+			Path: []answer.Step{{Type: "Session"}, {Bytes: 48}},
+		},
+		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
+		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
+			Kind: answer.Module, Name: "app", Path: []answer.Step{
+				{Via: ".SESSIONS", Type: "dict", Length: 41203}, {Via: "[…]", Type: "Session"}, {Via: ".history", Type: "list"},
+				{Via: "[…]", Type: "str"},
+			},
+		},
+		"held by app.cache (functools._lru_cache_wrapper, a cache: 3,120 of at most 10,000 entries) → bytes": {
+			Kind: answer.Module, Name: "app", Path: []answer.Step{
+				{Via: ".cache", Type: "functools._lru_cache_wrapper", Length: 3120, Limit: 10000}, {Via: "[…]", Type: "bytes"},
+			},
+		},
+		"held by running handle (app.py:12) local conn (Conn)": {
+			Kind: answer.Frame, Name: "handle", File: "app.py", Line: 12, Path: []answer.Step{{Via: " local conn", Type: "Conn"}},
+		},
+		"held by first → Node.next … → Node": {
+			Kind: answer.Global, Name: "first", Path: []answer.Step{{Type: "Node", Links: 100}, {Via: ".next", Type: "Node"}},
+		},
+		`held by thread "worker" (stack of handle_loop)`:           {Kind: answer.Stack, Name: "worker", Function: "handle_loop"},
+		`held by the stack of thread "worker"`:                     {Kind: answer.Stack, Name: "worker"},
+		`held by thread-local memory of thread "worker"`:           {Kind: answer.TLS, Name: "worker"},
+		"held by memory whose content is not understood":           {Kind: answer.Unknown},
+		"held by memory shared with other processes":               {Kind: answer.Shared},
+		"held by the kernel (epoll or a timer) → Conn":             {Kind: answer.Kernel, Path: []answer.Step{{Type: "Conn"}}},
+		"lost: no pointer to it was found":                         {Kind: answer.Lost, Path: []answer.Step{{Bytes: 16}}},
+		"lost: no pointer to it was found: Node → Leaf":            {Kind: answer.Lost, Path: []answer.Step{{Type: "Node"}, {Type: "Leaf"}}},
+		"lost: a cycle of blocks that only they hold":              {Kind: answer.Cycle},
+		"held at most by stale memory":                             {Kind: answer.Doubtful},
+		"not known: the block is in memory that is not understood": {Kind: answer.NotFound},
+		"held by table → block of 48 bytes → Session (1 entry)": {
+			Kind: answer.Global, Name: "table", Path: []answer.Step{{Bytes: 48}, {Type: "Session", Length: 1}},
+		},
+	} {
+		assert.Equal(t, want, Phrase(&h))
+	}
+}
+
+func TestLine(t *testing.T) {
+	global, lost := answer.Holder{Blocks: 24, Kind: answer.Global, Name: "g"}, answer.Holder{Blocks: 2, Kind: answer.Lost}
+	held := answer.Held{Looked: 30, By: []answer.Holder{global, lost}}
+	assert.Equal(t, "held by g   24 of 30", Line(held))
+	assert.Equal(t, []string{
+		"what holds it, for 30 of its blocks from the first half of the recording:", "  24 of 30 held by g",
+		"   2 of 30 lost: no pointer to it was found (so few may be memory that was not cleared)",
+	}, Lines(held))
+	held.By[0].Path = []answer.Step{{Type: "Session"}}
+	held.By[1] = answer.Holder{Blocks: 6, Kind: answer.Global, Name: "g", Path: []answer.Step{{Type: "Session"}, {Via: ".data", Type: "std::string"}}}
+	assert.Equal(t, "held by g → Session → …   30 of 30", Line(held))
+	held.By[1].Path[0].Type = "Other"
+	assert.Equal(t, "held by g → Session   24 of 30", Line(held))
+	held.By[0].Blocks = 23
+	assert.Equal(t, "held by g → …   29 of 30", Line(held))
+	held.By[1].Name = "h"
+	assert.Empty(t, Line(held), "less than four of five agree")
+	assert.Empty(t, Line(answer.Held{}))
+	assert.Empty(t, Lines(answer.Held{}))
+	assert.Nil(t, JSONOf(answer.Held{}))
+	assert.Equal(t, "held by g → Session", JSONOf(held).By[0].Text)
+}
+
+func TestSites(t *testing.T) {
+	s := Sites{}
+	g := answer.Holder{Blocks: 2, Kind: answer.Global, Name: "g"}
+	s.Add(1, answer.Held{Looked: 2, By: []answer.Holder{g}})
+	s.Add(1, answer.Held{Looked: 2, By: []answer.Holder{g}})
+	s.Add(2, answer.Held{Looked: 1, By: []answer.Holder{{Blocks: 1, Kind: answer.Lost}}})
+	held := s.Of([]symbolize.SiteID{1, 2, 3})
+	assert.Equal(t, 5, held.Looked)
+	assert.Equal(t, 4, held.By[0].Blocks)
+	assert.Zero(t, Sites(nil).Of([]symbolize.SiteID{1}))
+}
+
+func TestReport(t *testing.T) {
+	by := func(n int, name string) answer.Holder {
+		return answer.Holder{Blocks: n, Kind: answer.Global, Name: name}
+	}
+	r := Report{Look: &answer.Look{
+		PID: 12, Program: "server", Bytes: 3 << 20, Blocks: 41203, Stopped: 4200 * time.Microsecond,
+		Groups: []answer.Group{
+			{Least: 49, Most: 64, Blocks: 41000, Bytes: 2 << 20, Held: answer.Held{Looked: 30, By: []answer.Holder{
+				by(20, "a"), by(4, "b"), by(3, "c"), by(2, "d"), by(1, "e"),
+			}}},
+			{Type: "dict", Least: 64, Most: 64, Blocks: 1, Bytes: 64, Held: answer.Held{Looked: 1, By: []answer.Holder{by(1, "a")}}},
+		},
+		Doubts: []string{"a heap is corrupt"},
+	}}
+	var b bytes.Buffer
+	require.NoError(t, r.Text(&b))
+	assert.Equal(t, `process 12 (server): 3.00 MiB in 41,203 blocks; its threads were stopped for 4.2ms
+
+2.00 MiB in 41,000 blocks of 49 to 64 bytes
+    20 of 30 held by a
+     4 of 30 held by b
+     3 of 30 held by c
+     3 of 30 in 2 other ways
+
+64 B in 1 dict
+     1 of 1 held by a
+
+Nothing is said to be lost, because not all memory is understood:
+  a heap is corrupt
+`, b.String())
+	r.All = true
+	b.Reset()
+	require.NoError(t, r.Text(&b))
+	assert.Contains(t, b.String(), "1 of 30 held by e")
+}

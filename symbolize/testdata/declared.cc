@@ -1,0 +1,4 @@
+struct Declared {
+    int found;
+};
+struct Declared *make() { return new Declared(); }
