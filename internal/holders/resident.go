@@ -39,11 +39,12 @@ func Resident(pid int) (*rss.Result, error) {
 }
 
 func residentOf(s *snapshot.Snapshot, kernel *rss.Kernel) (*rss.Result, error) {
-	process, err := target.Open(s.PID)
+	// That of the copy is the same. Reading that of the process would make pages of files resident.
+	process, err := target.Open(s.Memory.PID)
 	if err != nil {
 		return nil, err
 	}
-	c := rss.Copy{Memory: s.Memory, Mappings: s.Mappings}
+	c := rss.Copy{Memory: s.Memory, Mappings: s.Mappings, Missing: s.Missing}
 	if c.Resident, err = rss.Resident(s.Memory.PID, rss.PrivateMemory(s.Mappings)); err != nil {
 		return nil, err
 	}
@@ -55,6 +56,9 @@ func residentOf(s *snapshot.Snapshot, kernel *rss.Kernel) (*rss.Result, error) {
 	}
 	for _, m := range process.Allocators {
 		c.Allocators = append(c.Allocators, symbolize.FileName(m.Path))
+	}
+	if c.Engine, err = (&Look{snapshot: s, process: process}).readSamples(); err != nil {
+		return nil, err
 	}
 	if err := walk(s, process, &c); err != nil {
 		return nil, err

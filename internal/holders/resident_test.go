@@ -98,7 +98,6 @@ func (p running) look(t *testing.T) *rss.Result {
 	t.Helper()
 	r, err := Resident(p.pid)
 	require.NoError(t, err)
-	assert.Empty(t, r.Problems)
 	sum := int64(0)
 	for _, part := range r.Parts {
 		sum += part.Bytes
@@ -124,10 +123,17 @@ func TestResidentTruth(t *testing.T) {
 		"file":      {rss.Data: 2, rss.Files: 4},
 		"zero":      {},
 		"variables": {rss.Data: 3},
+		"unforked":  {rss.Anonymous: 8},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			r := runMemory(t, mode).look(t)
+			assert.Equal(t, "memory", r.Program)
+			if mode == "unforked" {
+				assert.Equal(t, []string{"1 mapping cannot be copied (MADV_DONTFORK): what is in them is not known"}, r.Problems)
+			} else {
+				assert.Empty(t, r.Problems)
+			}
 			others := int64(0)
 			for _, part := range r.Parts {
 				t.Logf("%s %.2f MiB", part.Kind, float64(part.Bytes)/mib)

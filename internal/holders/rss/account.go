@@ -3,6 +3,7 @@
 package rss
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 
@@ -10,13 +11,16 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // Copy is what is known of the copy of a process.
 type Copy struct {
 	Memory   blocks.Memory
 	Mappings []target.Mapping
-	// Resident lists what is in memory of Anonymous.
+	// Missing lists memory of the process that the copy lacks.
+	Missing []target.Range
+	// Resident lists what is in memory of PrivateMemory(Mappings).
 	Resident []blocks.Range
 	// Heap is nil if the blocks of malloc are not known.
 	Heap  *glibc.Heap
@@ -41,7 +45,7 @@ func PrivateMemory(mappings []target.Mapping) (list []blocks.Range) {
 
 // Of adds up the memory of a process. Without a copy, c is nil: then nothing is known but mappings.
 func Of(k *Kernel, c *Copy) *Result {
-	a := &account{Result: &Result{Schema: Schema, PID: k.PID, Allocators: []string{}, Problems: []string{}}, kernel: k.mappings, parts: map[Kind]uint64{}}
+	a := &account{Result: &Result{Schema: Schema, PID: k.PID, Program: k.program, Allocators: []string{}, Problems: []string{}}, kernel: k.mappings, parts: map[Kind]uint64{}}
 	a.addKernel(c == nil)
 	if c != nil {
 		a.addCopy(c)
@@ -145,7 +149,27 @@ func (a *account) addCopy(c *Copy) {
 		}
 	}
 	a.addRest(c, a.resident.and(known.Gaps(blocks.Range{End: 1 << 63})))
+	a.addMissing(c.Missing)
 	a.HugeZero = int64(a.zeroInHugePages(c.Memory))
+}
+
+// addMissing adds private memory without a file that the copy lacks.
+func (a *account) addMissing(missing []target.Range) {
+	var list ranges
+	for _, r := range missing {
+		list = list.add(blocks.Range{Start: r.Start, End: r.End})
+	}
+	n := 0
+	for _, m := range a.kernel {
+		if bytes := min(m.rss, list.size(m.Range)); bytes > 0 && m.isAnonymous() {
+			n++
+			a.add(Anonymous, bytes)
+			a.anonymous.add(nameOf(m.permissions, m.path), bytes)
+		}
+	}
+	if n > 0 {
+		a.Problems = append(a.Problems, fmt.Sprintf("%s cannot be copied (MADV_DONTFORK): what is in them is not known", units.Count(n, "mapping")))
+	}
 }
 
 // addPython adds the pools of CPython.

@@ -5,11 +5,13 @@ package rss
 import (
 	"fmt"
 	"os"
+	"path"
 )
 
 // Kernel is what the kernel says of the memory of a process.
 type Kernel struct {
 	PID      int
+	program  string
 	mappings []kernelMapping
 }
 
@@ -20,7 +22,8 @@ func ReadKernel(pid int) (*Kernel, error) {
 		return nil, err
 	}
 	defer f.Close()
-	k := &Kernel{PID: pid}
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	k := &Kernel{PID: pid, program: path.Base(exe)}
 	if k.mappings, err = parseSmaps(f); err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}

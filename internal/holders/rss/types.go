@@ -7,6 +7,8 @@ const Schema = "heaplapse.rss/1"
 type Result struct {
 	Schema string `json:"schema"`
 	PID    int    `json:"pid"`
+	// Program is the base name of the file that the process runs.
+	Program string `json:"program"`
 	// Bytes is the resident memory: the sum of Parts. Kernel is the same by the kernel, shortly before.
 	Bytes  int64 `json:"rss_bytes"`
 	Kernel int64 `json:"kernel_rss_bytes"`

@@ -205,6 +205,11 @@ static void zero(void) {
   kept[0] = (void *)(size_t)sum;
 }
 
+// unforked has 8 MiB that children do not get.
+static void unforked(void) {
+  madvise(memset(map(8 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1, 8 * MIB), 8 * MIB, MADV_DONTFORK);
+}
+
 // huge writes a page in each 64 KiB of 32 MiB, for which it wants huge pages.
 static void huge(void) {
   char *p = aligned_alloc(2 * MIB, 32 * MIB);
@@ -248,6 +253,8 @@ int main(int argc, char **argv) {
     file(argv[2]);
   if (!strcmp(mode, "zero"))
     zero();
+  if (!strcmp(mode, "unforked"))
+    unforked();
   if (!strcmp(mode, "huge"))
     huge();
   if (!strcmp(mode, "variables"))
