@@ -30,15 +30,16 @@ func trimGain(r *Result) int64 {
 	return r.Part(FreePages)
 }
 
-// arenaGain returns the free memory of all arenas but two. With two arenas, that of these is enough, unless all
-// threads need their most at the same time.
+// arenaGain returns the free memory of all arenas less twice that of the largest: two arenas are left, and each
+// must do for the peak of a thread. Threads that need their most at the same time need more.
 func arenaGain(r *Result) (n int64) {
 	const left = 2
 	if r.Malloc == nil || len(r.Malloc.Arenas) <= left {
 		return 0
 	}
-	for _, a := range r.Malloc.Arenas[left:] {
-		n += a.Free
+	most := int64(0)
+	for _, a := range r.Malloc.Arenas {
+		n, most = n+a.Free, max(most, a.Free)
 	}
-	return n
+	return max(n-left*most, 0)
 }

@@ -8,7 +8,8 @@ import (
 
 func TestAdvise(t *testing.T) {
 	const all = 1000
-	arenas := []Arena{{Main: true, Free: 400}, {Free: 100}, {Free: 60}, {Free: 50}}
+	arenas := []Arena{{Main: true, Free: 60}, {Free: 100}, {Free: 90}, {Free: 60}}
+	one := []Arena{{Main: true, Free: 400}, {Free: 100}, {Free: 100}, {Free: 60}}
 	for name, c := range map[string]struct {
 		result Result
 		want   []Advice
@@ -21,7 +22,8 @@ func TestAdvise(t *testing.T) {
 			Result{Bytes: all, Parts: []Part{{FreePages, 300}}, Malloc: &Malloc{Arenas: arenas}},
 			[]Advice{{Trim, 300}, {ArenaMax, 110}},
 		},
-		"two arenas": {Result{Bytes: all, Malloc: &Malloc{Arenas: arenas[:2]}}, []Advice{}},
+		"most in one": {Result{Bytes: all, Malloc: &Malloc{Arenas: one}}, []Advice{}},
+		"two arenas":  {Result{Bytes: all, Malloc: &Malloc{Arenas: arenas[:2]}}, []Advice{}},
 		"most first": {
 			Result{Bytes: all, HugeZero: 300, Parts: []Part{{FreePages, 200}, {FreePinned, 250}, {PythonFree, 250}}},
 			[]Advice{{SmallPages, 300}, {Allocator, 250}, {Trim, 200}},
