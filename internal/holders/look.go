@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
+	"github.com/heaplapse/heaplapse/internal/holders/python"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/holders/samples"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
@@ -37,6 +38,7 @@ type Look struct {
 	roots    []roots.Root
 	graph    *graph.Graph
 	names    *names.Process
+	python   *python.Interpreter // may be nil
 }
 
 // Copy is a copy of a process, which Begin has made and the process does not see. It is read at leisure, also when the
@@ -106,21 +108,40 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	l.roots = roots.Of(roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, own...), Kernel: kernel,
-	}, &l.Heap.Blocks)
-	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, graph.Options{
-		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
-	})
-	if err != nil {
+	if err := l.build(o); err != nil {
 		return err
 	}
+	r := roots.Process{
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, own...), Kernel: kernel,
+	}
+	if l.python != nil {
+		r.Runtime = l.python.Roots()
+	}
+	l.roots = roots.Of(r, &l.Heap.Blocks)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
 		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
 	}
 	l.listDoubts(pools)
 	return s.Err()
+}
+
+// build reads the pointers between the blocks.
+func (l *Look) build(o Options) (err error) {
+	s := l.snapshot
+	options := graph.Options{
+		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
+	}
+	l.python, err = python.Find(python.Process{
+		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: &l.Heap.Blocks,
+	})
+	if err != nil {
+		l.Doubts = append(l.Doubts, err.Error())
+	} else if l.python != nil {
+		options.Content = l.python
+	}
+	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, options)
+	return err
 }
 
 // readSamples reads the live samples, and returns the memory of heaplapse's engine, which holds no block.
@@ -171,6 +192,8 @@ type Kind = answer.Kind
 
 // Kinds of holders.
 const (
+	Module   = answer.Module
+	Frame    = answer.Frame
 	Global   = answer.Global
 	Kernel   = answer.Kernel
 	TLS      = answer.TLS
@@ -184,7 +207,8 @@ const (
 )
 
 var kinds = map[graph.Phase]Kind{
-	roots.Global: Global, roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
+	roots.Module: Module, roots.Frame: Frame, roots.Temporary: Frame, roots.Global: Global,
+	roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
 	roots.Shared: Shared, roots.Stale: Doubtful, graph.Doubtful: Doubtful, graph.Lost: Lost, graph.UnderLost: Lost,
 	graph.Cycle: Cycle,
 }
@@ -192,11 +216,11 @@ var kinds = map[graph.Phase]Kind{
 // Holder tells what holds a block.
 type Holder struct {
 	Kind Kind
-	// Name is that of the variable, or of the thread.
+	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
-	// Function is that of a stack.
-	Function string
-	// Variable is the variable, if it is a global one.
+	// Thread is the name of the thread of a stack or of a thread-local variable, and Function that of a stack.
+	Thread, Function string
+	// Variable is the variable, if it is a global or thread-local one.
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
@@ -227,13 +251,18 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		if len(l.Doubts) > 0 && (h.Kind == Lost || h.Kind == Cycle) {
 			h.Kind = Doubtful
 		}
+		if l.python != nil {
+			h.Name, h.Steps = l.python.Describe(l.root(p), p)
+		}
 		if p.Root >= 0 {
 			switch r := l.roots[p.Root]; {
 			case r.Phase == roots.Global:
 				words, indices = append(words, names.Held{Root: r, Address: p.Address}), append(indices, i)
 			case r.Thread >= 0:
-				h.Name = l.snapshot.Threads[r.Thread].Name
+				h.Thread = l.snapshot.Threads[r.Thread].Name
+				h.Name = h.Thread
 				h.Function = l.function(ctx, r.Thread, functions)
+				l.nameThreadLocal(ctx, &h, r, p.Address)
 			}
 		}
 		list[i] = h
@@ -247,10 +276,53 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	for i := range list {
 		h := &list[i]
-		h.Steps = l.names.Steps(ctx, h.Variable, h.Blocks)
+		h.Steps = l.steps(ctx, h)
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
+}
+
+// nameThreadLocal names the thread-local variable that has a word of a root.
+func (l *Look) nameThreadLocal(ctx context.Context, h *Holder, r roots.Root, address uint64) {
+	if h.Kind != TLS {
+		return
+	}
+	if v, ok := l.names.ThreadLocal(ctx, l.snapshot.Threads[r.Thread].TLS, address); ok {
+		h.Name, h.Variable, h.Function = v.String(), &v, ""
+	}
+}
+
+// root returns the root of a path, or none.
+func (l *Look) root(p graph.Path) roots.Root {
+	if p.Root < 0 {
+		return roots.Root{}
+	}
+	return l.roots[p.Root]
+}
+
+// steps returns the objects on the way to a block: those of Python, which are known, and between them others.
+func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
+	if !slices.ContainsFunc(h.Steps, python.IsObject) {
+		return l.names.Steps(ctx, h.Variable, h.Blocks)
+	}
+	variable := h.Variable
+	for rest := h.Steps; len(rest) > 0; {
+		n := 0
+		var others []blocks.Range
+		for n < len(rest) && !python.IsObject(rest[n]) {
+			others = append(others, rest[n].Block)
+			n++
+		}
+		if n > 0 {
+			list = append(list, l.names.Steps(ctx, variable, others)...)
+		}
+		for n < len(rest) && python.IsObject(rest[n]) {
+			list = append(list, rest[n])
+			n++
+		}
+		rest, variable = rest[n:], nil
+	}
+	return list
 }
 
 // function returns the function in which a thread is. known has those that were asked for.

@@ -63,6 +63,9 @@ func (w *walk) freeFastbins(a arena) {
 		if !w.isBlock(head, size, true) {
 			continue
 		}
+		// It is the address of the header, which counts as a part of the block before: that would be held.
+		at := a.top - toFastbins + 8*uint64(i)
+		w.Own = append(w.Own, blocks.Range{Start: at, End: at + 8})
 		w.Cached += len(w.freeList(head, size, true, headerSize))
 	}
 }

@@ -122,6 +122,21 @@ func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live,
 	return live, freed
 }
 
+// checkOwn checks that the heads of fastbins belong to the allocator: they lead to what counts as a part of the block
+// before the one that is free.
+func checkOwn(t *testing.T, h *Heap, m target.Memory) {
+	t.Helper()
+	for _, own := range h.Own {
+		if own.Size() > 8 {
+			continue
+		}
+		head, err := m.Uint64(own.Start)
+		require.NoError(t, err)
+		b, ok := h.Blocks.Find(head + headerSize)
+		assert.True(t, ok && b.Free && b.Start == head+headerSize, "%#x", head)
+	}
+}
+
 func TestWalkLive(t *testing.T) {
 	for _, library := range libraries() {
 		program := compile(t, library)
@@ -149,6 +164,7 @@ func TestWalkLive(t *testing.T) {
 				assert.Empty(t, check(h, live, freed))
 				assert.GreaterOrEqual(t, h.Caches, c.caches)
 				checkArenas(t, h)
+				checkOwn(t, h, s.Memory)
 				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d mapped, %d regions", len(live), len(freed), h.Cached,
 					h.Caches, h.Mapped, len(h.Blocks.Regions()))
 			})

@@ -14,8 +14,11 @@
 // A block that no phase reaches is lost. Lost blocks are told apart: those to which nothing points, those to
 // which another lost block leads, and those in a cycle.
 //
+// If it is known where the objects of a language begin in their blocks, pointers to them are those to the start of
+// the block: see [Content].
+//
 // # Memory
 //
-// A block is a number. The graph has 13 bytes for it, 4 for each of its edges, and the 2 bits for each 16
+// A block is a number. The graph has 14 bytes for it, 4 for each of its edges, and the 2 bits for each 16
 // bytes of memory of package blocks.
 package graph

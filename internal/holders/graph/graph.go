@@ -19,8 +19,27 @@ type Memory struct {
 type Options struct {
 	// Doubtful lists memory within blocks whose words are most likely no pointers, by address.
 	Doubtful []blocks.Range
+	// Content tells what is in blocks; it may be nil.
+	Content Content
 	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
 	MaxBytes uint64
+}
+
+// Content tells what is known of the content of blocks. Build asks twice for each block in use, by address: first
+// where the objects begin, then, for all blocks again, what is doubtful.
+type Content interface {
+	// Object returns the number of bytes of a block before the object in it. The words before it belong to the
+	// runtime of a language: a pointer to them is doubtful, and a link between the last two words before
+	// one object and those of another is none.
+	Object(b blocks.Range) (before uint8)
+	// Doubtful appends the parts of a block whose words are most likely no pointers.
+	Doubtful(b blocks.Range, list []Part) []Part
+}
+
+// Part is memory whose words are most likely no pointers, or certainly none that keep a block in use.
+type Part struct {
+	blocks.Range
+	None bool
 }
 
 // ErrLimit is wrapped by the error of Build if the graph would take more memory than MaxBytes.
@@ -35,11 +54,10 @@ type Graph struct {
 	nodes  int
 	limit  uint64
 
-	rows  []uint32 // the first edge of each block
-	edges edges
-	slack map[uint32][]uint32 // doubtful edges
-	// nslack is the number of doubtful edges.
-	nslack int
+	content Content
+	before  []uint8  // bytes before the object in each block; nil if there is no Content
+	rows    []uint32 // the first edge of each block
+	edges   edges
 
 	Marks
 	unreadable uint64
@@ -47,76 +65,125 @@ type Graph struct {
 
 const (
 	defaultLimit = 1 << 30
-	perNode      = 13 // rows, parents, phases, queue
+	perNode      = 14 // rows, parents, phases, queue, before
 	perEdge      = 4
-	perSlack     = 24      // in a map of slices, about
 	interior     = 1 << 31 // bit of an edge: it does not point to the start
-	maxNodes     = 1<<31 - 2
+	doubtful     = 1 << 30 // bit of an edge: it is most likely none
+	kindBits     = interior | doubtful
+	maxNodes     = 1<<30 - 2
 )
 
 // Build reads the blocks of a set.
 func Build(m Memory, set *blocks.Set, o Options) (*Graph, error) {
-	g := &Graph{set: set, memory: m, limit: o.MaxBytes, slack: map[uint32][]uint32{}}
+	g := &Graph{set: set, memory: m, limit: o.MaxBytes, content: o.Content}
 	if g.limit == 0 {
 		g.limit = defaultLimit
 	}
-	regions := set.Regions()
+	if err := g.number(); err != nil {
+		return nil, err
+	}
+	if g.content != nil {
+		g.findObjects()
+	}
+	return g, g.readAll(o.Doubtful)
+}
+
+// number gives each block a number.
+func (g *Graph) number() error {
+	regions := g.set.Regions()
 	for _, r := range regions {
 		g.bases = append(g.bases, uint32(g.nodes))
 		if g.nodes += r.Len(); g.nodes > maxNodes || uint64(g.nodes)*(perNode+perEdge) > g.limit {
-			return nil, fmt.Errorf("%d blocks: %w", g.nodes, ErrLimit)
+			return fmt.Errorf("%d blocks: %w", g.nodes, ErrLimit)
 		}
 	}
 	if len(regions) > 0 {
 		g.span = blocks.Range{Start: regions[0].Start, End: regions[len(regions)-1].End}
 	}
+	return nil
+}
+
+// findObjects asks where the objects in the blocks begin.
+func (g *Graph) findObjects() {
+	g.before = make([]uint8, 0, g.nodes)
+	for _, r := range g.set.Regions() {
+		for b := range r.All() {
+			before := uint8(0)
+			if !b.Free {
+				before = g.content.Object(b.Range)
+			}
+			g.before = append(g.before, before)
+		}
+	}
+}
+
+// readAll adds the edges of all blocks.
+func (g *Graph) readAll(listed []blocks.Range) error {
 	g.rows = make([]uint32, 0, g.nodes+1)
-	scan := scanner{Memory: m}
-	doubtful := o.Doubtful
-	for _, r := range regions {
+	scan := scanner{Memory: g.memory}
+	var parts []Part
+	for _, r := range g.set.Regions() {
 		scan.start(r.Range)
 		for b := range r.All() {
 			g.rows = append(g.rows, g.edges.n)
 			if b.Free {
 				continue
 			}
-			for len(doubtful) > 0 && doubtful[0].End <= b.Start {
-				doubtful = doubtful[1:]
+			for len(listed) > 0 && listed[0].End <= b.Start {
+				listed = listed[1:]
 			}
-			g.read(&scan, b.Range, doubtful)
+			parts = parts[:0]
+			for i := 0; i < len(listed) && listed[i].Start < b.End; i++ {
+				parts = append(parts, Part{Range: listed[i]})
+			}
+			if g.content != nil {
+				parts = g.content.Doubtful(b.Range, parts)
+			}
+			g.read(&scan, b.Range, parts)
 			if g.bytes() > g.limit {
-				return nil, fmt.Errorf("%d blocks with %d pointers: %w", len(g.rows), g.edges.n, ErrLimit)
+				return fmt.Errorf("%d blocks with %d pointers: %w", len(g.rows), g.edges.n, ErrLimit)
 			}
 		}
 	}
 	g.rows = append(g.rows, g.edges.n)
 	g.unreadable = scan.unreadable
-	return g, nil
+	return nil
 }
 
-// read adds the edges of a block, which is the last one.
-func (g *Graph) read(scan *scanner, b blocks.Range, doubtful []blocks.Range) {
+// read adds the edges of a block, which is the last one. parts lists what of it is doubtful.
+func (g *Graph) read(scan *scanner, b blocks.Range, parts []Part) {
 	from := uint32(len(g.rows) - 1)
 	first := g.edges.n
+	links := g.links(from, b)
 	scan.words(b, g.span, func(address, value uint64) {
 		to, ok := g.edge(value)
-		if !ok || to&^interior == from {
+		if !ok || to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
 			return
 		}
-		for _, d := range doubtful {
-			if d.Start > address {
-				break
+		for _, d := range parts {
+			if !d.Contains(address) {
+				continue
 			}
-			if d.Contains(address) {
-				g.slack[from] = append(g.slack[from], to&^interior)
-				g.nslack++
+			if d.None {
 				return
 			}
+			to = to&^kindBits | doubtful
+			break
 		}
 		if g.edges.n == first || g.edges.at(g.edges.n-1) != to {
 			g.edges.add(to)
 		}
 	})
+}
+
+// links returns the two words before the object in a block.
+func (g *Graph) links(n uint32, b blocks.Range) blocks.Range {
+	const size = 2 * wordSize
+	if g.before == nil || g.before[n] < size {
+		return blocks.Range{}
+	}
+	object := b.Start + uint64(g.before[n])
+	return blocks.Range{Start: object - size, End: object}
 }
 
 // edge returns the block in use that an address points to.
@@ -130,7 +197,14 @@ func (g *Graph) edge(address uint64) (uint32, bool) {
 		return 0, false
 	}
 	n := g.bases[i] + uint32(number)
-	if start != address {
+	before := uint64(0)
+	if g.before != nil {
+		before = uint64(g.before[n])
+	}
+	switch offset := address - start; {
+	case offset < before:
+		n |= doubtful
+	case offset > before:
 		n |= interior
 	}
 	return n, true
@@ -149,14 +223,14 @@ func (g *Graph) block(n uint32) blocks.Block {
 }
 
 // Len returns the number of blocks, of which some are free, and of pointers between them.
-func (g *Graph) Len() (nodes, pointers int) { return g.nodes, int(g.edges.n) + g.nslack }
+func (g *Graph) Len() (nodes, pointers int) { return g.nodes, int(g.edges.n) }
 
 // Unreadable returns the number of bytes of blocks and roots that could not be read. If it is not 0,
 // nothing can be said to be lost.
 func (g *Graph) Unreadable() uint64 { return g.unreadable }
 
 func (g *Graph) bytes() uint64 {
-	return uint64(g.nodes)*perNode + uint64(g.edges.n)*perEdge + uint64(g.nslack)*perSlack
+	return uint64(g.nodes)*perNode + uint64(g.edges.n)*perEdge
 }
 
 // edges is a slice that grows without being copied.

@@ -77,6 +77,32 @@ type random struct {
 	all      []blocks.Block
 	roots    []Root
 	doubtful []blocks.Range
+	before   map[uint64]uint8 // by start of the block; nil if nothing is known of the content
+}
+
+// Object is that of Content.
+func (g *random) Object(b blocks.Range) uint8 { return g.before[b.Start] }
+
+// Doubtful is that of Content: the last word of some blocks, and the first word of others, which is none.
+func (g *random) Doubtful(b blocks.Range, list []Part) []Part {
+	if g.endIsDoubtful(b) {
+		list = append(list, Part{Range: blocks.Range{Start: b.End - 8, End: b.End}})
+	}
+	if g.startIsNone(b) {
+		list = append([]Part{{Range: blocks.Range{Start: b.Start, End: b.Start + 8}, None: true}}, list...)
+	}
+	return list
+}
+
+func (g *random) startIsNone(b blocks.Range) bool { return g.before != nil && b.Start%11 == 0 }
+
+func (g *random) endIsDoubtful(b blocks.Range) bool { return g.before != nil && b.Start%7 == 0 }
+
+func (g *random) content() Content {
+	if g.before == nil {
+		return nil
+	}
+	return g
 }
 
 func newRandom(t testing.TB, seed uint64) *random {
@@ -103,6 +129,13 @@ func newRandom(t testing.TB, seed uint64) *random {
 	for _, b := range g.all {
 		for range rng.IntN(3) {
 			g.put(b.Start+rng.Uint64N(b.Size()/8)*8, pointer())
+		}
+		if before := uint64(16 * (1 + rng.IntN(2))); seed%2 == 0 && rng.IntN(3) == 0 && b.Size() > before {
+			if g.before == nil {
+				g.before = map[uint64]uint8{}
+			}
+			g.before[b.Start] = uint8(before)
+			g.put(b.Start+before-16, pointer())
 		}
 		if rng.IntN(5) == 0 {
 			g.doubtful = append(g.doubtful, blocks.Range{Start: b.Start + 8, End: b.Start + 8 + rng.Uint64N(b.Size())})
@@ -149,12 +182,39 @@ func (g *random) reach(phases []Phase, phase Phase, from []int, doubtful bool) {
 }
 
 func (g *random) pointers(i int, doubtful bool) (list []int) {
-	for at := g.all[i].Start; at < g.all[i].End; at += 8 {
-		if to := g.find(g.word(at)); to >= 0 && to != i && (doubtful || !g.isDoubtful(at)) {
+	b := g.all[i]
+	object := b.Start + uint64(g.before[b.Start])
+	for at := b.Start; at < b.End; at += 8 {
+		to := g.find(g.word(at))
+		if to < 0 || to == i {
+			continue
+		}
+		head := g.toHead(to, g.word(at))
+		if head && at < object && at+16 >= object {
+			continue // a link
+		}
+		if at == b.Start && g.startIsNone(b.Range) {
+			continue
+		}
+		if doubtful || !head && !g.isDoubtful(at) && (at+8 < b.End || !g.endIsDoubtful(b.Range)) {
 			list = append(list, to)
 		}
 	}
 	return list
+}
+
+// toHead reports whether an address in a block is before its object.
+func (g *random) toHead(i int, address uint64) bool {
+	start := g.all[i].Start
+	return address < start+uint64(g.before[start])
+}
+
+// rooted returns the blocks that a word of a root leads to.
+func (g *random) rooted(address uint64, doubtful bool) []int {
+	if i := g.find(address); i >= 0 && g.toHead(i, address) == doubtful {
+		return []int{i}
+	}
+	return nil
 }
 
 // want returns the phase of each block.
@@ -165,10 +225,9 @@ func (g *random) want() []Phase {
 			if r.Phase == p {
 				var from []int
 				for at := r.Range.Start; at < r.Range.End; at += 8 {
-					from = append(from, g.find(g.word(at)))
+					from = append(from, g.rooted(g.word(at), false)...)
 				}
-				from = append(from, g.find(r.Values[0]))
-				g.reach(phases, p, slices.DeleteFunc(from, func(i int) bool { return i < 0 }), false)
+				g.reach(phases, p, append(from, g.rooted(r.Values[0], false)...), false)
 			}
 		}
 	}
@@ -176,6 +235,12 @@ func (g *random) want() []Phase {
 		if phases[i] != None {
 			g.reach(phases, Doubtful, g.pointers(i, true), true)
 		}
+	}
+	for _, r := range g.roots {
+		for at := r.Range.Start; at < r.Range.End; at += 8 {
+			g.reach(phases, Doubtful, g.rooted(g.word(at), true), true)
+		}
+		g.reach(phases, Doubtful, g.rooted(r.Values[0], true), true)
 	}
 	held := map[int]bool{}
 	var lost []int
@@ -202,7 +267,7 @@ func TestMarkAgreesWithPlain(t *testing.T) {
 	seen := map[Phase]int{}
 	for seed := range uint64(60) {
 		r := newRandom(t, seed)
-		g, err := Build(Memory{Memory: r}, r.set, Options{Doubtful: r.doubtful})
+		g, err := Build(Memory{Memory: r}, r.set, Options{Doubtful: r.doubtful, Content: r.content()})
 		require.NoError(t, err)
 		g.Mark(r.roots)
 		assert.Zero(t, g.Unreadable())
@@ -222,6 +287,9 @@ func TestMarkAgreesWithPlain(t *testing.T) {
 			r.checkPath(t, p)
 			short, _ := g.Path(b.Start, 1)
 			require.Equal(t, []blocks.Range{b.Range}, short.Blocks)
+			before := len(p.Blocks) - 1
+			require.Equal(t, append([]blocks.Range(nil), p.Blocks[:min(before, keptFirst)]...), short.First)
+			require.Equal(t, max(0, before-keptFirst), short.Skipped)
 		}
 		require.Equal(t, totals, g.Totals())
 	}
@@ -304,12 +372,12 @@ func TestLimit(t *testing.T) {
 	m, set, _ := chain(t, 1000, 32)
 	_, err := Build(Memory{Memory: m}, set, Options{MaxBytes: 1000})
 	require.ErrorIs(t, err, ErrLimit)
-	_, err = Build(Memory{Memory: m}, set, Options{MaxBytes: 1000*17 + 1})
+	_, err = Build(Memory{Memory: m}, set, Options{MaxBytes: 1000*18 + 1})
 	require.NoError(t, err)
 	for i := range uint64(1000) {
 		m.put(start+i*32+16, start+i%7*32)
 	}
-	_, err = Build(Memory{Memory: m}, set, Options{MaxBytes: 1000*17 + 1})
+	_, err = Build(Memory{Memory: m}, set, Options{MaxBytes: 1000*18 + 1})
 	require.ErrorIs(t, err, ErrLimit)
 }
 

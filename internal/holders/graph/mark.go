@@ -39,6 +39,7 @@ type Marks struct {
 	phases  []Phase
 	queue   []uint32
 	done    int // what is in the queue before has its phase
+	scan    scanner
 }
 
 // hit is a word of a root that holds a block.
@@ -51,7 +52,7 @@ const isRoot = 1 << 31
 
 // Mark follows the pointers from the roots. It must be called once.
 func (g *Graph) Mark(roots []Root) {
-	g.roots = roots
+	g.roots, g.scan = roots, scanner{Memory: g.memory}
 	g.parents, g.phases = make([]uint32, g.nodes), make([]Phase, g.nodes)
 	g.queue = make([]uint32, 0, g.nodes)
 	order := make([]int, len(roots))
@@ -64,10 +65,10 @@ func (g *Graph) Mark(roots []Root) {
 		for n < len(order) && roots[order[n]].Phase == roots[order[0]].Phase {
 			n++
 		}
-		for _, weak := range []bool{false, true} {
+		for _, kind := range []uint32{0, interior} {
 			from := len(g.queue)
 			for _, i := range order[:n] {
-				g.seed(i, weak)
+				g.seed(i, kind)
 			}
 			g.follow(from)
 		}
@@ -76,7 +77,7 @@ func (g *Graph) Mark(roots []Root) {
 	}
 	g.markDoubtful()
 	g.markLost()
-	g.queue = nil
+	g.queue, g.scan = nil, scanner{}
 }
 
 // endPhase says in which phase the newest blocks of the queue were reached.
@@ -87,16 +88,15 @@ func (g *Graph) endPhase(p Phase) {
 	g.done = len(g.queue)
 }
 
-// seed marks the blocks that a root holds: by pointers to their start or, if weak is set, to their
-// interior.
-func (g *Graph) seed(root int, weak bool) {
+// seed marks the blocks that a root holds by pointers of one kind.
+func (g *Graph) seed(root int, kind uint32) {
 	see := func(address, value uint64) {
 		to, ok := g.edge(value)
-		if !ok || (to&interior != 0) != weak || g.parents[to&^interior] != 0 {
+		if !ok || to&kindBits != kind || g.parents[to&^kindBits] != 0 {
 			return
 		}
 		g.hits = append(g.hits, hit{int32(root), address})
-		g.visit(to&^interior, isRoot|uint32(len(g.hits)-1))
+		g.visit(to&^kindBits, isRoot|uint32(len(g.hits)-1))
 	}
 	for i, v := range g.roots[root].Values {
 		see(uint64(i), v)
@@ -104,11 +104,11 @@ func (g *Graph) seed(root int, weak bool) {
 	if g.roots[root].Range.Size() == 0 {
 		return
 	}
-	scan := scanner{Memory: g.memory}
-	scan.start(g.roots[root].Range)
-	scan.words(g.roots[root].Range, g.span, see)
-	if weak {
-		g.unreadable += scan.unreadable
+	before := g.scan.unreadable
+	g.scan.start(g.roots[root].Range)
+	g.scan.words(g.roots[root].Range, g.span, see)
+	if kind == interior {
+		g.unreadable += g.scan.unreadable - before
 	}
 }
 
@@ -135,20 +135,29 @@ func (g *Graph) follow(from int) {
 
 func (g *Graph) visitEdges(n, kind uint32) {
 	for i := g.rows[n]; i < g.rows[n+1]; i++ {
-		if e := g.edges.at(i); e&interior == kind {
-			g.visit(e&^interior, n+1)
+		if e := g.edges.at(i); e&kindBits == kind {
+			g.visit(e&^kindBits, n+1)
 		}
 	}
 }
 
-// markDoubtful follows doubtful pointers, from every block that was reached.
+// markDoubtful follows doubtful pointers, from every block that was reached and from the roots.
 func (g *Graph) markDoubtful() {
-	for head := 0; head < len(g.queue) && len(g.slack) > 0; head++ {
-		n, from := g.queue[head], len(g.queue)
-		for _, to := range g.slack[n] {
-			g.visit(to, n+1)
+	for head := 0; head < len(g.queue); head++ {
+		from := len(g.queue)
+		g.visitEdges(g.queue[head], doubtful)
+		g.follow(from)
+	}
+	if from := len(g.queue); g.before != nil {
+		for i := range g.roots {
+			g.seed(i, doubtful)
 		}
 		g.follow(from)
+		for head := from; head < len(g.queue); head++ {
+			from := len(g.queue)
+			g.visitEdges(g.queue[head], doubtful)
+			g.follow(from)
+		}
 	}
 	g.endPhase(Doubtful)
 }
@@ -169,8 +178,9 @@ func (g *Graph) markLost() {
 	}
 	lost(func(n uint32) {
 		for i := g.rows[n]; i < g.rows[n+1]; i++ {
-			e := g.edges.at(i) &^ interior
-			held[e/64] |= 1 << (e % 64)
+			if e := g.edges.at(i) &^ interior; e&doubtful == 0 {
+				held[e/64] |= 1 << (e % 64)
+			}
 		}
 	})
 	from := len(g.queue)

@@ -35,6 +35,13 @@ func (f *file) plain(ref symbolize.TypeRef) (symbolize.TypeRef, *symbolize.Type)
 	return ref, t
 }
 
+// same reports whether two types are the same but for typedefs and qualifiers.
+func (f *file) same(a, b symbolize.TypeRef) bool {
+	a, _ = f.plain(a)
+	b, _ = f.plain(b)
+	return a == b
+}
+
 // size returns the size of a type, or 0 if it is not known.
 func (f *file) size(ref symbolize.TypeRef) uint64 {
 	n := uint64(1)

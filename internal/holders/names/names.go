@@ -25,7 +25,10 @@ type Process struct {
 	// Options locate files; Sysroot is set to the root directory of the process.
 	Options symbolize.Options
 
-	files map[*target.Module]*file
+	files       map[*target.Module]*file
+	threadLocal []tlsModule       // nil if they have not been asked for
+	mapped      []blocks.Range    // the files, by address
+	classes     map[uint64]string // by the addresses of tables of virtual functions
 }
 
 // Held is a word of a root.
@@ -105,22 +108,33 @@ func (p *Process) nameIn(ctx context.Context, m *target.Module, indices []int, l
 	// An error means that there are fewer types.
 	variables, _ := f.Variables(addresses)
 	for i, v := range variables {
-		list[indices[i]].set(f, v, m.Base)
+		of := &list[indices[i]]
+		of.set(f, v, m.Base+of.Address)
 	}
 	return ctx.Err()
 }
 
-// set sets what is known of a variable.
-func (v *Variable) set(f *file, of symbolize.Variable, base uint64) {
+// set sets what is known of a variable with a word at an address.
+func (v *Variable) set(f *file, of symbolize.Variable, address uint64) {
 	v.Variable = of
 	v.Name = strings.ReplaceAll(v.Name, "[abi:cxx11]", "")
 	v.Type = Short(v.Type)
-	if of.Ref == 0 {
-		return
+	if of.Ref != 0 {
+		if found, ok := f.findInVariable(of.Ref, of.Offset, address-of.Offset); ok {
+			v.found, v.Path = found, found.path
+			v.Type = f.name(found.shown)
+		}
 	}
-	if found, ok := f.find(of.Ref, of.Offset, base+v.Address-of.Offset); ok {
-		v.found, v.Path = found, found.path
-		v.Type = f.name(found.shown)
+	v.simplifyRust()
+}
+
+// simplifyRust removes what the macro thread_local! adds: app::LOCAL::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL.
+func (v *Variable) simplifyRust() {
+	if name, ok := strings.CutSuffix(v.Name, "::__RUST_STD_INTERNAL_VAL"); ok {
+		v.Name, _, _ = strings.Cut(name, "::{")
+		if templateOf(v.Type) == "Storage" {
+			v.Type = argument(v.Type)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 				if name == "debug" {
 					assert.Equal(t, "named.cc", filepath.Base(v.File))
 					assert.Equal(t, map[string]int{"plain": 7, "only_here": 8, "shop::cache": 13}[want[i]], v.Line)
-					assert.Equal(t, want[i]+map[string]string{"shop::cache": ".entries[50]"}[want[i]], v.String())
+					assert.Equal(t, want[i]+map[string]string{"shop::cache": ".entries[…]"}[want[i]], v.String())
 					assert.Equal(t, "char *", v.Type)
 				} else {
 					assert.Empty(t, v.Type+v.Path)

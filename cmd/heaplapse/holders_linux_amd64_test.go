@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestHolders looks at a C++ program that was not recorded, which goes on as before. The JSON meets its schema.
+func TestHolders(t *testing.T) {
+	t.Parallel()
+	testutil.Need(t, "g++")
+	binary := filepath.Join(t.TempDir(), "shop")
+	source := filepath.Join(testutil.Root(t), "internal/holders/testdata/shop.cc")
+	out, err := exec.Command("g++", "-g", "-pthread", "-o", binary, source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(binary)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "ready"; {
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+
+	look, err := exec.Command("heaplapse", "holders", pid, "-v").CombinedOutput()
+	require.NoError(t, err, "%s", look)
+	assert.Regexp(t, `^process `+pid+` \(shop\): [0-9.]+ KiB in [0-9,]+ blocks; its threads were stopped for [0-9.]+ms\n`, string(look))
+	for _, want := range []string{
+		` held by g_sessions \(shop\.cc:17, std::map<int, Session\*>\)`, ` held by first_session \(shop\.cc:18, Session \*\) → Session`,
+		` held by shop::cache\.entries \(shop\.cc:23, std::vector<Session\*>\) → Session`, ` lost: no pointer to it was found`,
+		` lost: a cycle of blocks that only they hold`,
+	} {
+		assert.Regexp(t, want, string(look))
+	}
+	look, err = exec.Command("heaplapse", "holders", pid, "--format", "json").Output()
+	require.NoError(t, err)
+	validate(t, compileSchema(t, "holders"), string(look))
+
+}

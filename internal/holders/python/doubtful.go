@@ -1,0 +1,287 @@
+package python
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/graph"
+)
+
+// Doubtful is that of [graph.Content].
+func (in *Interpreter) Doubtful(b blocks.Range, list []graph.Part) []graph.Part {
+	d := doubts{b: b, list: in.noted(b, list), word: in.passes[1].Word}
+	o, ok := in.objectIn(b, d.word)
+	switch {
+	case !ok:
+		in.valuesPrefix(&d)
+		in.valuesOrder(&d)
+		in.keysSlack(&d)
+	case o.dead:
+		d.add(o.address+headSize, b.End)
+	default:
+		in.objectParts(&d, o)
+	}
+	return d.list
+}
+
+// doubts collects the doubtful parts of a block.
+type doubts struct {
+	b    blocks.Range
+	list []graph.Part
+	word words
+}
+
+func (d *doubts) add(from, to uint64) {
+	if to = min(to, d.b.End); from < to && from >= d.b.Start {
+		d.list = append(d.list, graph.Part{Range: blocks.Range{Start: from, End: to}})
+	}
+}
+
+// noted appends what lists and deques have said of a block. Blocks are asked for by address.
+func (in *Interpreter) noted(b blocks.Range, list []graph.Part) []graph.Part {
+	if !in.sorted {
+		slices.SortFunc(in.slack, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
+		in.sorted = true
+	}
+	for len(in.slack) > 0 && in.slack[0].End <= b.Start {
+		in.slack = in.slack[1:]
+	}
+	for i := 0; i < len(in.slack) && in.slack[i].Start < b.End; i++ {
+		list = append(list, graph.Part{Range: in.slack[i]})
+	}
+	return list
+}
+
+// valuesPrefix adds what is before the values of attributes in 3.11 and 3.12: the order in which they were set, one
+// byte each, backwards from the number of attributes and the size of the prefix. The rest is not initialized. A
+// prefix of 8 bytes has no address, because of its last byte.
+func (in *Interpreter) valuesPrefix(d *doubts) {
+	const most, least, largest = 30, 16, 32
+	if in.minor != 11 && in.minor != 12 {
+		return
+	}
+	for n := uint64(least); n <= largest && n < d.b.Size(); n += 8 {
+		last, _ := d.word(d.b.Start + n - 8)
+		if last>>56 == n && last>>48&0xff <= most {
+			d.add(d.b.Start, d.b.Start+n)
+			return
+		}
+	}
+}
+
+// valuesOrder adds what is around the values of attributes in 3.13: {capacity, number, embedded, valid}, a byte each, in a
+// word whose rest is not initialized, and behind them the order in which they were set.
+func (in *Interpreter) valuesOrder(d *doubts) {
+	const largest, alignment = 30, 16
+	first, _ := d.word(d.b.Start)
+	capacity, n, embedded := first&0xff, first>>8&0xff, first>>16&0xff
+	end := 8 + 8*capacity
+	if in.minor < 13 || capacity == 0 || capacity > largest || n > capacity || embedded != 0 ||
+		d.b.Size() < end+capacity || d.b.Size() > end+capacity+2*alignment {
+		return
+	}
+	d.add(d.b.Start, d.b.Start+8)
+	d.add(d.b.Start+end, d.b.End)
+}
+
+// keysSlack adds what is behind the entries of the keys of a dict. They are recognized by their numbers: the entries in
+// use and the usable ones are two thirds of the size, a power of 2, or fewer if objects share them.
+func (in *Interpreter) keysSlack(d *doubts) {
+	const head, largest = 40, 1 << 32
+	if d.b.Size() < head {
+		return
+	}
+	count, _ := d.word(d.b.Start)
+	second, _ := d.word(d.b.Start + 8)
+	used, _ := d.word(d.b.Start + in.entries)
+	usable, _ := d.word(d.b.Start + in.entries - 8)
+	if count == 0 || count > largest || used > largest || usable > largest {
+		return
+	}
+	slots, indices, stride, shared := second, second, uint64(24), false
+	if in.minor >= 11 {
+		logSlots, logIndices := second&0xff, second>>8&0xff
+		if logSlots > 32 || logIndices > 35 {
+			return
+		}
+		slots, indices = 1<<logSlots, 1<<logIndices
+		if kind := second >> 16 & 0xff; kind != 0 {
+			stride, shared = 16, kind == 2
+		}
+	} else if slots <= largest {
+		indices = slots * indexWidth(slots)
+	}
+	entries := slots * 2 / 3
+	if slots < 8 || slots > largest || slots&(slots-1) != 0 || used+usable > entries || used+usable != entries && !shared {
+		return
+	}
+	d.add(d.b.Start+in.indices+indices+stride*entries, d.b.End)
+}
+
+// objectParts adds the doubtful words of an object.
+func (in *Interpreter) objectParts(d *doubts, o object) {
+	end := in.end(d, o)
+	d.add(o.address+end, d.b.End)
+	switch {
+	case o.kind.isWeakRef():
+		in.weakRef(d, o)
+	case o.kind == strKind:
+		d.add(o.address+size, o.address+strState+8)
+	case o.exact && (o.kind == bytesKind || o.kind == intKind || o.kind == floatKind || o.kind == tupleKind):
+		d.add(o.address+size, o.address+tupleItems)
+	case o.kind == frameKind:
+		in.frame(d, o)
+	case o.kind == codeKind && in.codeBytes != 0:
+		// The interpreter keeps what it has found out between the instructions.
+		d.add(o.address+in.codeBytes, d.b.End)
+	}
+	in.uninitialized(d, o)
+	if o.weakOffset > 0 && !o.kind.isWeakRef() {
+		d.add(o.address+uint64(o.weakOffset), o.address+uint64(o.weakOffset)+8)
+	}
+	if in.minor >= 12 && o.flags&managedWeakRef != 0 {
+		d.add(d.b.Start, d.b.Start+8)
+	}
+}
+
+// uninitialized adds words of an object that are not initialized, or of which only a part is.
+func (in *Interpreter) uninitialized(d *doubts, o object) {
+	word := func(offset uint64) { d.add(o.address+offset, o.address+offset+8) }
+	const viewInternal, generatorRuns, originBefore = 128, 24, 16
+	switch {
+	case o.kind == memoryViewKind:
+		word(viewInternal)
+	case o.kind.isGenerator() && in.minor <= 10:
+		word(generatorRuns)
+	case o.kind == generatorKind || o.kind == asyncGeneratorKind:
+		word(in.generatorFrame - originBefore)
+	}
+	if in.minor >= 13 && o.flags&inlineValues != 0 {
+		word(o.basic)
+		capacity, _ := d.word(o.address + o.basic)
+		d.add(o.address+o.basic+8+8*(capacity&0xff), d.b.End)
+	}
+}
+
+// end returns the offset of the end of the references of an object. It is far away if that is not known.
+func (in *Interpreter) end(d *doubts, o object) uint64 {
+	n, _ := d.word(o.address + size)
+	n = min(n, d.b.Size())
+	switch {
+	case o.exact && (o.kind == bytesKind || o.kind == intKind || o.kind == floatKind):
+		return size
+	case o.kind == strKind:
+		state, _ := d.word(o.address + strState)
+		if text := in.text(uint32(state)); text != 0 && o.exact {
+			return text
+		}
+		return topmost
+	case o.kind == memoryViewKind:
+		return o.basic // its items are numbers
+	case o.exact && o.kind == tupleKind, o.kind == typeKind, o.kind == frameKind && in.frameRuns != 0:
+		return o.basic + n*o.item
+	case o.kind.isGenerator() && in.generatorFrame != 0:
+		return in.frameEnd(d, o.address+in.generatorFrame, o.address+in.generatorFrame-generatorState)
+	case o.item != 0, in.minor >= 13 && o.flags&inlineValues != 0, o.kind == otherKind && o.flags&heapType == 0:
+		return topmost
+	}
+	return o.basic
+}
+
+// generatorState is a byte before the frame of a generator, from 3.11 on: 1 and more if it has ended.
+const generatorState = 5
+
+// frameEnd returns the offset, from the start of its generator, of the end of an interpreter frame that does not run.
+func (in *Interpreter) frameEnd(d *doubts, frame, state uint64) uint64 {
+	start := frame - in.generatorFrame
+	w, _ := d.word(state &^ 7)
+	if int8(w>>(state%8*8)) >= 1 {
+		return in.generatorFrame + frameWords
+	}
+	top, _ := d.word(frame + frameTop)
+	if n := int32(top); n >= 0 {
+		return frame - start + frameWords + 8*uint64(n)
+	}
+	return topmost
+}
+
+// frame adds what of a frame object is not in use.
+func (in *Interpreter) frame(d *doubts, o object) {
+	if in.minor >= 11 {
+		// The data of a frame that runs is on the data stack.
+		if data, _ := d.word(o.address + frameFrame); data != o.address+in.frameData {
+			d.add(o.address+in.frameData, d.b.End)
+		}
+		return
+	}
+	if in.runs(o.address, d.word) {
+		d.add(o.address+headSize, d.b.End) // it is a root of its own
+		return
+	}
+	const alignment = 7
+	d.add(o.address+(in.frameRuns+1+alignment)&^alignment, o.address+in.frameLocals) // stack of blocks
+	const top = 72                                                                   // addresses
+	if end, _ := d.word(o.address + top); in.minor < 10 && end != 0 {
+		d.add(end, d.b.End)
+		return
+	}
+	from, _ := d.word(o.address + frameStack)
+	if in.minor == 10 {
+		const depth = 80
+		n, _ := d.word(o.address + depth)
+		from += 8 * uint64(max(int32(n), 0))
+	}
+	d.add(from, d.b.End)
+}
+
+// frameStack is where a frame has the address of its stack, up to 3.10.
+const frameStack = 64
+
+// weakRef adds the references of a weak reference that keep nothing in use. They are certainly none if the object
+// has the weak reference in its list.
+func (in *Interpreter) weakRef(d *doubts, o object) {
+	const to, previous, end = 16, 40, 56
+	from := len(d.list)
+	d.add(o.address+to, o.address+to+8)
+	d.add(o.address+previous, o.address+end)
+	target, _ := d.word(o.address + to)
+	before, _ := d.word(o.address + previous)
+	if in.isListed(target, before, o.address) {
+		for i := range d.list[from:] {
+			d.list[from+i].None = true
+		}
+	}
+}
+
+// isListed reports whether an object has a weak reference in its list, first or behind another one.
+func (in *Interpreter) isListed(target, before, weak uint64) bool {
+	const next = 48
+	if before != 0 {
+		return in.read.word(before+next) == weak
+	}
+	o, ok := in.object(target)
+	if !ok {
+		return false
+	}
+	switch {
+	case in.minor >= 12 && o.flags&managedWeakRef != 0:
+		return in.read.word(o.address-32) == weak
+	case o.weakOffset > 0:
+		return in.read.word(o.address+uint64(o.weakOffset)) == weak
+	}
+	return false
+}
+
+// text returns where the text of a str begins, from its state: interned (2 bits), kind (3), compact, ASCII. It is 0 if
+// the text is in another block.
+func (in *Interpreter) text(state uint32) uint64 {
+	const isCompact, isASCII = 1 << 5, 1 << 6
+	switch {
+	case state&isCompact == 0:
+		return 0
+	case state&isASCII != 0:
+		return in.ascii
+	}
+	return in.compact
+}

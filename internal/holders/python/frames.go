@@ -1,0 +1,241 @@
+package python
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+)
+
+// Offsets from 3.11 on.
+const (
+	frameFrame    = 24 // address of the interpreter frame in a frame object
+	frameTop      = 64 // number of words in use of an interpreter frame, 32 bits, or -1 if it runs
+	frameWords    = 72 // its variables and its stack
+	frameSpecials = frameWords
+
+	threadPrevious    = 0
+	threadNext        = 8
+	threadInterpreter = 16
+
+	chunkPrevious = 0
+	chunkSize     = 8
+	chunkTop      = 16
+	chunkData     = 24
+
+	maxThreads = 1 << 16
+	maxStacks  = 1 << 16
+	maxFrames  = 1 << 16 // of a part of a stack
+	maxChunks  = 1 << 12
+	maxChunk   = 1 << 30
+)
+
+// stack is a part of the data stack of a thread. It is full of interpreter frames, one behind the other.
+type stack struct {
+	blocks.Range
+	frames []uint64 // addresses
+}
+
+// findStacks finds the data stacks of all threads, from 3.11 on.
+func (in *Interpreter) findStacks() {
+	if in.dataStack == 0 {
+		return
+	}
+	seen := map[uint64]bool{}
+	for _, thread := range in.someThreads() {
+		for _, next := range [...]uint64{threadPrevious, threadNext} {
+			seen[thread] = false
+			for t := thread; t != 0 && !seen[t] && len(seen) < maxThreads; t = in.read.word(t + next) {
+				seen[t] = true
+				in.addStack(t)
+			}
+		}
+	}
+	slices.SortFunc(in.stacks, func(a, b stack) int {
+		if a.Start < b.Start {
+			return -1
+		}
+		return 1
+	})
+	in.stacks = slices.CompactFunc(in.stacks, func(a, before stack) bool { return a.Start < before.End })
+}
+
+// someThreads returns thread states: the first one is in the data of the interpreter, which has pointers to others.
+func (in *Interpreter) someThreads() (list []uint64) {
+	r := in.runtime
+	for at := r.Start; at+8 <= r.End; at += 8 {
+		if in.hasStack(at) {
+			return []uint64{at}
+		}
+	}
+	for at := r.Start; at+8 <= r.End; at += 8 {
+		t := in.read.word(at)
+		if _, ok := in.blocks.Find(t); ok && in.hasStack(t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// hasStack reports whether there is a thread state at an address: it has an interpreter and a part of the data stack
+// {chunk, first free word, end}.
+func (in *Interpreter) hasStack(thread uint64) bool {
+	chunk := in.read.word(thread + in.dataStack)
+	top, end := in.read.word(thread+in.dataStack+8), in.read.word(thread+in.dataStack+16)
+	if chunk == 0 || chunk%page != 0 || top <= chunk || top > end || end-chunk > maxChunk ||
+		end-chunk != in.read.word(chunk+chunkSize) {
+		return false
+	}
+	next, previous := in.read.word(thread+threadNext), in.read.word(thread+threadPrevious)
+	return in.read.word(thread+threadInterpreter) != 0 && (next == 0 || in.read.word(next+threadPrevious) == thread) &&
+		(previous == 0 || in.read.word(previous+threadNext) == thread)
+}
+
+// addStack adds the parts of the data stack of a thread that are in use.
+func (in *Interpreter) addStack(thread uint64) {
+	if !in.hasStack(thread) || len(in.stacks) > maxStacks {
+		return
+	}
+	chunk, top := in.read.word(thread+in.dataStack), in.read.word(thread+in.dataStack+8)
+	for range maxChunks {
+		previous := in.read.word(chunk + chunkPrevious)
+		start := chunk + chunkData
+		if previous == 0 {
+			start += 8 // the first word of the first chunk is not used
+		}
+		if end := chunk + in.read.word(chunk+chunkSize); top > end || end-chunk > maxChunk {
+			return
+		}
+		if start < top {
+			r := blocks.Range{Start: start, End: top}
+			in.stacks = append(in.stacks, stack{Range: r, frames: in.framesIn(r)})
+		}
+		if previous == 0 || previous%page != 0 {
+			return
+		}
+		chunk = previous
+		top = chunk + chunkData + 8*min(in.read.word(chunk+chunkTop), maxChunk)
+	}
+}
+
+// frameAt returns the interpreter frame that contains an address of the data stack, or 0.
+func (in *Interpreter) frameAt(address uint64) uint64 {
+	for _, s := range in.stacks {
+		if !s.Contains(address) {
+			continue
+		}
+		if n, found := slices.BinarySearch(s.frames, address); found {
+			return address
+		} else if n > 0 {
+			return s.frames[n-1]
+		}
+	}
+	return 0
+}
+
+// frameObjectAt returns the frame that runs and contains an address, up to 3.10, or 0. Frames were found by address.
+func (in *Interpreter) frameObjectAt(address uint64) uint64 {
+	n, _ := slices.BinarySearch(in.found.frames, address)
+	if n == 0 {
+		return 0
+	}
+	return in.found.frames[n-1]
+}
+
+// framesIn returns the interpreter frames in a part of the data stack.
+func (in *Interpreter) framesIn(r blocks.Range) (list []uint64) {
+	for at := r.Start; at < r.End && len(list) < maxFrames; {
+		c, ok := in.object(in.read.word(at + in.frameCode))
+		if !ok || c.kind != codeKind {
+			break // it is being made
+		}
+		list = append(list, at)
+		words := uint64(in.read.number(c.address+in.variables)) + uint64(in.read.number(c.address+in.stackSize))
+		at += frameSpecials + 8*words
+	}
+	return list
+}
+
+// code is a function of the program.
+type code struct {
+	in      *Interpreter
+	address uint64
+}
+
+// codeAt returns the code at an address.
+func (in *Interpreter) codeAt(address uint64) (code, bool) {
+	o, ok := in.object(address)
+	return code{in, address}, ok && o.kind == codeKind
+}
+
+// name returns its name, qualified from 3.11 on.
+func (c code) name() string {
+	if name := c.in.str(c.in.read.word(c.address + c.in.codeName)); isQualified(name) {
+		return name
+	}
+	return "…"
+}
+
+// String returns its name, with the file and the line of its definition.
+func (c code) String() string {
+	file := fileName(c.in.str(c.in.read.word(c.address + c.in.codeFile)))
+	if file == "" {
+		return c.name()
+	}
+	return fmt.Sprintf("%s (%s:%d)", c.name(), file, c.in.read.number(c.address+c.in.codeLine))
+}
+
+// variable returns the name of a variable by its index in a frame, or "".
+func (c code) variable(i uint64) string {
+	lists := []uint64{codeVariables}
+	if c.in.minor <= 10 {
+		lists = []uint64{codeLocals, codeCells, codeFree}
+	}
+	for _, list := range lists {
+		tuple := c.in.read.word(c.address + list)
+		n := c.in.read.word(tuple + size)
+		if i < n {
+			return identifier(c.in.str(c.in.read.word(tuple + tupleItems + 8*i)))
+		}
+		if i -= n; n > maxEntries {
+			break
+		}
+	}
+	return ""
+}
+
+// free returns the name of a variable of an enclosing function by its index in the closure, or "".
+func (c code) free(i uint64) string {
+	if c.in.minor <= 10 {
+		tuple := c.in.read.word(c.address + codeFree)
+		if i < c.in.read.word(tuple+size) {
+			return identifier(c.in.str(c.in.read.word(tuple + tupleItems + 8*i)))
+		}
+		return ""
+	}
+	// They are the last variables.
+	n := uint64(c.in.read.number(c.address + c.in.variables))
+	free := uint64(c.in.read.number(c.address + c.in.variables + codeFreeBehind))
+	if i >= free || free > n {
+		return ""
+	}
+	return c.variable(n - free + i)
+}
+
+// Offsets in code.
+const (
+	codeLocals = 72 // up to 3.10: tuples of names
+	codeFree   = 80
+	codeCells  = 88
+
+	codeVariables  = 96 // from 3.11 on: all of them
+	codeFreeBehind = 16 // number of variables of enclosing functions, behind the number of all
+)
+
+// identifier returns a name, or "…" if it is no identifier.
+func identifier(name string) string {
+	if isIdentifier(name) {
+		return name
+	}
+	return "…"
+}

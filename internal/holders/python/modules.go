@@ -1,0 +1,58 @@
+package python
+
+import "slices"
+
+// module is a value of sys.modules.
+type module struct {
+	name    string // "" if it is no name of a module
+	address uint64
+}
+
+// findModules finds sys.modules of all interpreters.
+func (in *Interpreter) findModules() {
+	const most = 1000 // interpreters
+	n := 0
+	for _, sys := range in.found.modules {
+		if in.str(in.read.word(sys+moduleName)) != "sys" {
+			continue
+		}
+		if n++; n > most {
+			break
+		}
+		if d, ok := in.lookup(in.read.word(sys+moduleDict), "modules"); ok {
+			in.addModules(d)
+		}
+	}
+}
+
+// addModules adds the values of sys.modules, the last one first: a module that gave a variable to another one was
+// imported after that one, mostly.
+func (in *Interpreter) addModules(d uint64) {
+	if o, ok := in.object(d); !ok || o.kind != dictKind {
+		return
+	}
+	seen := map[uint64]int{} // index
+	for _, known := range in.modules {
+		seen[known.address] = 0
+	}
+	var list []module
+	for e := range in.dict(d) {
+		if o, ok := in.object(e.value); !ok || o.before == 0 {
+			continue // None, for a module that must not be imported
+		}
+		m := module{address: e.value}
+		if name := in.str(e.key); isQualified(name) {
+			m.name = name
+		}
+		i, known := seen[m.address]
+		switch {
+		case !known:
+			seen[m.address] = len(list)
+			list = append(list, m)
+		case i < len(list) && m.name != "" && m.name == in.str(in.read.word(m.address+moduleName)):
+			list[i] = m // of several names, its own
+		}
+	}
+	slices.Reverse(list)
+	in.modules = append(in.modules, list...)
+}

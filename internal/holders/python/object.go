@@ -1,0 +1,155 @@
+package python
+
+import (
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+)
+
+// object is an object in a block.
+type object struct {
+	*typ
+	address uint64
+	// dead says that it is kept for later use: nothing refers to it, and its content is old.
+	dead bool
+}
+
+// maxRefcount is more than the reference count of any object, and less than an address. The count of immortal objects
+// has 32 bits.
+const maxRefcount = 1 << 40
+
+// isCount reports whether a word may be a reference count. In a program that is not position-independent, addresses of
+// blocks are as small as counts: the items of a list would look like an object.
+func (in *Interpreter) isCount(n uint64) bool {
+	const large = 1 << 16
+	return n != 0 && n < maxRefcount && (n < large || in.blocks.Region(n) == nil)
+}
+
+// words reads the word at an address.
+type words func(address uint64) (uint64, bool)
+
+// objectIn returns the object in a block.
+func (in *Interpreter) objectIn(b blocks.Range, word words) (o object, ok bool) {
+	for _, before := range [...]uint8{headSize, 0, 2 * headSize} {
+		at := b.Start + uint64(before)
+		if b.Size() < uint64(before)+headSize {
+			break
+		}
+		of, _ := word(at + objectType)
+		t := in.types.at(of)
+		if t == nil || t.before != before || b.End-at < t.basic {
+			continue
+		}
+		n, _ := word(at + refcount)
+		if in.isCount(n) {
+			return object{typ: t, address: at}, true
+		}
+		if n == 0 && before >= headSize && isUntracked(at, word) {
+			return object{typ: t, address: at, dead: true}, true
+		}
+	}
+	return object{}, false
+}
+
+// isUntracked reports whether the garbage collector does not know an object. Only flags are left in its head.
+func isUntracked(object uint64, word words) bool {
+	const flags = 3
+	next, _ := word(object - headSize)
+	previous, _ := word(object - headSize/2)
+	return next == 0 && previous&^flags == 0
+}
+
+// TypeIn returns the name of the type of the object in a block, or "" if there is none.
+func (in *Interpreter) TypeIn(b blocks.Range, word func(address uint64) (uint64, bool)) string {
+	o, ok := in.objectIn(b, word)
+	if !ok || o.dead {
+		return ""
+	}
+	return in.display(o.typ)
+}
+
+// Object is that of [graph.Content].
+func (in *Interpreter) Object(b blocks.Range) (before uint8) {
+	o, ok := in.objectIn(b, in.passes[0].Word)
+	if !ok {
+		return 0
+	}
+	if !o.dead {
+		in.note(o, in.passes[0].Word)
+	}
+	return o.before
+}
+
+// maxFound limits how many modules and frames are remembered, and maxSlack how many ranges.
+const maxFound, maxSlack = 1 << 18, 1 << 22
+
+// note remembers modules, frames that run, and parts of other blocks that are not in use.
+func (in *Interpreter) note(o object, word words) {
+	switch {
+	case o.kind == moduleKind && len(in.found.modules) < maxFound:
+		in.found.modules = append(in.found.modules, o.address)
+	case o.kind == frameKind && in.frameRuns != 0 && len(in.found.frames) < maxFound && in.runs(o.address, word):
+		in.found.frames = append(in.found.frames, o.address)
+	case o.kind == listKind:
+		in.noteList(o, word)
+	case o.kind == dequeKind:
+		in.noteDeque(o, word)
+	}
+}
+
+// noteList notes what is behind the items of a list in their block.
+func (in *Interpreter) noteList(o object, word words) {
+	const items = 24
+	n, _ := word(o.address + size)
+	first, _ := word(o.address + items)
+	if first%8 != 0 || n > topmost/8 {
+		return
+	}
+	in.noteSlack(first, first+8*n, topmost)
+}
+
+// noteDeque notes what is before the first item and behind the last one in the blocks of a deque, which have 64
+// items between two links.
+func (in *Interpreter) noteDeque(o object, word words) {
+	const left, right, leftIndex, rightIndex, items, most = 24, 32, 40, 48, 8, 64
+	first, _ := word(o.address + left)
+	last, _ := word(o.address + right)
+	i, _ := word(o.address + leftIndex)
+	j, _ := word(o.address + rightIndex)
+	if i <= most && first%8 == 0 {
+		in.noteSlack(first, first+items, first+items+8*i)
+	}
+	if j < most && last%8 == 0 {
+		in.noteSlack(last, last+items+8*(j+1), last+items+8*most)
+	}
+}
+
+// noteSlack notes a part of the block that starts at an address, as far as it is in the block.
+func (in *Interpreter) noteSlack(block, from, to uint64) {
+	r := in.blocks.Region(block)
+	if r == nil || len(in.slack) == maxSlack {
+		return
+	}
+	b, _, ok := r.Find(block)
+	if to = min(to, b.End); ok && !b.Free && b.Start == block && from < to {
+		in.slack = append(in.slack, blocks.Range{Start: from, End: to})
+	}
+}
+
+// runs reports whether a frame of a version up to 3.10 runs: f_executing is 1, in 3.10 f_state is 0.
+func (in *Interpreter) runs(frame uint64, word words) bool {
+	at := frame + in.frameRuns
+	w, ok := word(at &^ 7)
+	state := int8(w >> (at % 8 * 8))
+	return ok && (state == 0) == (in.minor == 10)
+}
+
+// object returns the object at an address.
+func (in *Interpreter) object(address uint64) (object, bool) {
+	if address == 0 || address%8 != 0 {
+		return object{}, false
+	}
+	t := in.types.at(in.read.word(address + objectType))
+	if n := in.read.word(address + refcount); t == nil || !in.isCount(n) {
+		return object{}, false
+	}
+	return object{typ: t, address: address}, true
+}

@@ -1,0 +1,243 @@
+//go:build linux && amd64
+
+package holders
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// interpreters returns the interpreter of the distribution, and those of pyenv, by version.
+func interpreters(t *testing.T) map[string]string {
+	t.Helper()
+	list := []string{testutil.NeedFile(t, "/usr/bin/python3")}
+	home, err := os.UserHomeDir()
+	require.NoError(t, err)
+	more, err := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	require.NoError(t, err)
+	found := map[string]string{}
+	for _, path := range append(list, more...) {
+		const script = "import sys; print('%d.%d' % sys.version_info[:2], (3, 8) <= sys.version_info < (3, 14))"
+		out, err := exec.Command(path, "-c", script).Output()
+		require.NoError(t, err)
+		version, supported, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+		if supported != "True" {
+			continue
+		}
+		if path == list[0] {
+			version += " of the distribution"
+		}
+		found[version] = path
+	}
+	return found
+}
+
+// startPython runs a program until it is ready, and returns the lines that it wrote.
+func startPython(t *testing.T, interpreter string, args ...string) (pid int, lines []string) {
+	t.Helper()
+	cmd := exec.Command(interpreter, args...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	scan := bufio.NewScanner(stdout)
+	for scan.Scan() && scan.Text() != "ready" {
+		lines = append(lines, scan.Text())
+	}
+	require.Equal(t, "ready", scan.Text())
+	return cmd.Process.Pid, lines
+}
+
+// text writes a holder in a line.
+func text(h Holder) string {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s %s", h.Kind, h.Name)
+	for i, s := range h.Steps {
+		if s.Via == "" || s.Via == "[…]" || i > 0 && s.Via[0] == ' ' {
+			b.WriteString(" →")
+			if s.Via != "" && s.Via[0] != ' ' {
+				b.WriteByte(' ')
+			}
+		}
+		fmt.Fprintf(b, "%s (%s", s.Via, s.Type)
+		if s.Length >= 0 {
+			fmt.Fprintf(b, ", %d", s.Length)
+		}
+		if s.Limit >= 0 {
+			fmt.Fprintf(b, " of %d", s.Limit)
+		}
+		if s.Links > 0 {
+			fmt.Fprintf(b, ", and %d more", s.Links)
+		}
+		b.WriteByte(')')
+	}
+	return b.String()
+}
+
+// held has what the answer must be for each case of testdata/held.py. "*" stands for anything.
+var held = map[string]string{
+	"dict":      "module __main__.SESSIONS (dict, 30) → […] (bytes)",
+	"list":      "module __main__.RESULTS (list, 30) → […] (str)",
+	"set":       "module __main__.SEEN (set, 30) → […] (str)",
+	"frozenset": "module __main__.FROZEN (list, 30) → […] (frozenset, 1) → […] (str)",
+	"deque":     "module __main__.RECENT (collections.deque, 30 of 1000) → […] (bytes)",
+	"ordered":   "module __main__.ORDERED (collections.OrderedDict, 30) → […] (list, 1)",
+	"nested": "module __main__.NESTED (collections.defaultdict, 5) → […] (list, 6) → […] (dict, 2)" +
+		" → […] (bytearray)",
+	"queue":          "module __main__.QUEUE (queue.Queue of 100).queue (collections.deque, 30) → […] (bytes)",
+	"class":          "module __main__.Handler (type).seen (list, 30) → […] (bytearray)",
+	"inner class":    "module __main__.Outer (type).Inner (type).kept (list, 30) → […] (bytearray)",
+	"instance dict":  "module __main__.SERVICE (__main__.Service).cache (dict, 30) → […] (dict, 1)",
+	"object":         "module __main__.OBJECTS (list, 60) → […] (__main__.Item)",
+	"attribute":      "module __main__.OBJECTS (list, 60) → […] (__main__.*).payload (bytes)",
+	"late attribute": "module __main__.OBJECTS (list, 60) → […] (__main__.Late).added (bytes)",
+	"wide":           "module __main__.MANY (list, 30) → […] (__main__.Wide).last (list, 1)",
+	"list subclass":  "module __main__.NAMES (__main__.Names, 30) → […] (str)",
+	"list attribute": "module __main__.NAMES (__main__.Names, 30).origin (bytearray)",
+	"slot":           "module __main__.SLOTTED (list, 30) → […] (__main__.Slotted).buffer (bytes)",
+	"closure": "module __main__.ADD (function *add) → closure variable kept (list, 30)" +
+		" → […] (bytearray)",
+	"default": "module __main__.with_default (function with_default) → default argument (list, 30)" +
+		" → […] (bytes)",
+	"keyword default": "module __main__.with_keyword (function with_keyword) → default argument (dict, 30)" +
+		" → […] (list, 1)",
+	"lru limited":   "module __main__.limited (functools._lru_cache_wrapper, 30 of 128) → […] (bytes)",
+	"lru unlimited": "module __main__.unlimited (functools._lru_cache_wrapper, 30) → […] (str)",
+	"partial": "module __main__.PARTIALS (list, 30) → […] (functools.partial).args (tuple, 1)" +
+		" → […] (bytes)",
+	"method": "module __main__.CALLBACKS (list, 60)" +
+		" → […] (method with_default).__self__ (__main__.Slotted).buffer (bytearray)",
+	"builtin method": "module __main__.CALLBACKS (list, 60)" +
+		" → […] (builtin_function_or_method).__self__ (list, 1)",
+	"generator": "module __main__.GENERATORS (list, 30) → […] (generator)" +
+		" → local body of generate (held.py:*) (bytes)",
+	"generator list": "module __main__.GENERATORS (list, 30) → […] (generator)" +
+		" → local inner of generate (held.py:*) (list, 2)",
+	"coroutine": "module __main__.COROUTINES (list, 30) → […] (coroutine)" +
+		" → local request of hold (held.py:*) (list, 1)",
+	"traceback": "module __main__.ERRORS (list, 30) → […] (ValueError).__traceback__ (traceback)" +
+		".tb_next (traceback).tb_frame (frame) → local broken of fail (held.py:*) (bytes)",
+	"view":         "module __main__.VIEWS (list, 30) → […] (memoryview)* (bytearray)",
+	"buffer":       "module __main__.VIEWS (list, 30) → […] (memoryview)*",
+	"tuple":        "module __main__.POINTS (list, 30) → […] (__main__.Point, 2) → […] (list, 1)",
+	"namespace":    "module __main__.SPACE (types.SimpleNamespace).value (bytearray)",
+	"chain":        "module __main__.CHAIN (__main__.Node, and 9* more).following (__main__.Node).content (bytearray)",
+	"thread-local": "module __main__.LOCAL (_thread._local).connection (bytearray)",
+	"weak":         "module __main__.LOCAL_ONLY (list, 1) → […] (__main__.Service)",
+	"thread":       "frame worker (held.py:*) local mine (list, 30) → […] (bytes)",
+	"frame":        "frame * local a* (list, 1)",
+	"deeper":       "frame deeper (held.py:*) local within (dict, 1) → […] (bytearray)",
+	"main":         "frame main (held.py:*) local mine (list, 2)",
+	"task":         "* local request of wait (held.py:*) (bytearray)",
+	"cycle":        "cycle ",
+	"lost":         "lost ",
+}
+
+// TestPython compares what holds the objects of a program with what the program says.
+func TestPython(t *testing.T) {
+	for version, interpreter := range interpreters(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, lines := startPython(t, interpreter, "-S", "testdata/held.py")
+			l, err := Take(pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			assert.Empty(t, l.Doubts)
+			var cases []string
+			var addresses []uint64
+			for _, line := range lines {
+				name, hex, _ := strings.Cut(line, " ")
+				address, err := strconv.ParseUint(hex, 16, 64)
+				require.NoError(t, err)
+				cases, addresses = append(cases, strings.ReplaceAll(name, "_", " ")), append(addresses, address)
+			}
+			got, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			right := checkHeld(t, cases, got)
+			t.Logf("%d of %d are right; stopped for %v", right, len(cases), l.Stopped())
+			assert.GreaterOrEqual(t, float64(right), 0.99*float64(len(cases)))
+		})
+	}
+}
+
+// checkHeld returns the number of right answers. An object that is held is never called lost.
+func checkHeld(t *testing.T, cases []string, got []Holder) (right int) {
+	t.Helper()
+	wrong := map[string]int{}
+	for i, name := range cases {
+		require.Contains(t, held, name)
+		answer := text(got[i])
+		ok := matches(held[name], answer)
+		if name == "cycle" || name == "lost" {
+			ok = got[i].Kind == Kind(name) || name == "cycle" && got[i].Kind == Lost
+		} else {
+			assert.NotContains(t, []Kind{Lost, Cycle, NotFound}, got[i].Kind, name)
+		}
+		if ok {
+			right++
+		} else {
+			wrong[name+": "+answer]++
+		}
+	}
+	for _, text := range sorted(wrong) {
+		t.Logf("wrong: %d times %s", wrong[text], text)
+	}
+	return right
+}
+
+// matches reports whether a text is what is wanted, where "*" stands for anything.
+func matches(want, text string) bool {
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), `\*`, ".*") + "$").MatchString(text)
+}
+
+func sorted(m map[string]int) (list []string) {
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestPythonSecrets asks about every third block of a program that has secrets everywhere.
+func TestPythonSecrets(t *testing.T) {
+	for version, interpreter := range interpreters(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, _ := startPython(t, interpreter, "-S", "testdata/secrets.py")
+			l, err := Take(pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			var addresses []uint64
+			for b := range l.used() {
+				if b.Start/16%3 == 0 {
+					addresses = append(addresses, b.Start)
+				}
+			}
+			list, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			variables := map[string]bool{}
+			for _, h := range list {
+				require.NotContains(t, strings.ToLower(fmt.Sprintf("%+v", h.answer())), "s3cr3t")
+				if h.Kind == Module && h.Name == "__main__" && len(h.Steps) > 0 {
+					variables[h.Steps[0].Via] = true
+				}
+			}
+			for _, name := range []string{".BY_NAME", ".SESSIONS", ".KEPT", ".BOTH", ".cached", ".DEFAULT", ".…"} {
+				assert.Contains(t, variables, name)
+			}
+			t.Logf("%d answers", len(list))
+		})
+	}
+}
