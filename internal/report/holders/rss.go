@@ -211,12 +211,16 @@ func (r *RSS) free() []row {
 		return []row{{}}
 	}
 	part := func(kinds ...rss.Kind) int64 { return r.Result.Part(kinds...) }
+	trim := "malloc_trim returns them"
+	if r.Result.Locked {
+		trim = "locked: malloc_trim does not return them"
+	}
 	return []row{
 		{
 			bytes: part(rss.FreePages, rss.FreePinned, rss.FreeEnd, rss.FreeRest, rss.Cached), text: "free memory of malloc",
 			details: []string{units.Count(len(m.Arenas), "arena")},
 		},
-		{bytes: part(rss.FreePages), level: 1, text: "whole pages", details: []string{"malloc_trim returns them"}},
+		{bytes: part(rss.FreePages), level: 1, text: "whole pages", details: []string{trim}},
 		{
 			bytes: part(rss.FreePinned), level: 1, text: "held by " + units.Bytes(m.Pinned.Live) + " of blocks",
 			details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
