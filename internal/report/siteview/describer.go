@@ -42,7 +42,8 @@ type Describer struct {
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
 	d := &Describer{
-		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags, ranks: map[symbolize.LocationID]ranks{},
+		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags,
+		ranks: map[symbolize.LocationID]ranks{},
 	}
 	d.names = sync.OnceValue(d.fileNames)
 	return d
