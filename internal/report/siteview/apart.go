@@ -33,7 +33,7 @@ func (d *Describer) Apart(stacks []symbolize.SiteID) []string {
 		if !ok || count[out[i]] == 1 {
 			continue
 		}
-		if call := &d.symbols.Locations[d.stack(site)[ref.Position]]; !call.MadeUp() {
+		if call := &d.symbols.Locations[d.stack(site)[ref.Position]]; !call.MadeUp() && !call.Script() {
 			out[i] = strings.TrimSpace(out[i] + " at " + d.symbols.Label(call))
 		}
 	}
