@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -84,6 +85,11 @@ func noteText(n *gate.Note, f option.Flags) string {
 			units.Bytes(n.Bytes), units.Count(n.Count, "function"))
 	}
 	return string(n.Kind)
+}
+
+// OtherMethod tells that two runs were recorded in different ways.
+func OtherMethod(earlier, current *baseline.Meta) string {
+	return text.OtherMethod(earlier.Name+" was recorded", earlier.Method, current.Name, current.Method)
 }
 
 // FailedRun tells how the program of a run ended.

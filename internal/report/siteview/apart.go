@@ -24,14 +24,17 @@ func (d *Describer) Apart(stacks []symbolize.SiteID) []string {
 		case !alike(through):
 			out[i] = "through " + cmp.Or(through[i], "no other function")
 		case !alike(from):
-			out[i] = "← … ← " + from[i]
+			out[i] = "← … ← " + cmp.Or(from[i], "no other caller")
 		}
 		count[out[i]]++
 	}
 	for i, site := range stacks {
-		if ref, ok := d.blamer.Blame(d.stack(site)); ok && count[out[i]] > 1 {
-			call := d.symbols.Label(&d.symbols.Locations[d.stack(site)[ref.Position]])
-			out[i] = strings.TrimSpace(out[i] + " at " + call)
+		ref, ok := d.blamer.Blame(d.stack(site))
+		if !ok || count[out[i]] == 1 {
+			continue
+		}
+		if call := &d.symbols.Locations[d.stack(site)[ref.Position]]; !call.MadeUp() && !call.Script() {
+			out[i] = strings.TrimSpace(out[i] + " at " + d.symbols.Label(call))
 		}
 	}
 	return out

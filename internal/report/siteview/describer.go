@@ -42,7 +42,8 @@ type Describer struct {
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
 	d := &Describer{
-		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags, ranks: map[symbolize.LocationID]ranks{},
+		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags,
+		ranks: map[symbolize.LocationID]ranks{},
 	}
 	d.names = sync.OnceValue(d.fileNames)
 	return d
@@ -160,14 +161,19 @@ func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (ca
 // StackKey identifies the stack of a site in all processes of a program, with its lines and the functions below the one
 // that it is attributed to.
 func (d *Describer) StackKey(site symbolize.SiteID) identity.Key {
-	var frames []string
-	for _, f := range d.Frames([]symbolize.SiteID{site}) {
-		if f.Module != "" {
-			f.Address = "" // the offset is the same in each process
+	return stackKey(d.Frames([]symbolize.SiteID{site}))
+}
+
+// stackKey leaves out addresses, which differ between processes, unless nothing else is known.
+func stackKey(frames []Frame) identity.Key {
+	out := make([]string, len(frames))
+	for i, f := range frames {
+		if f.Module != "" || f.Function != "" {
+			f.Address = ""
 		}
-		frames = append(frames, fmt.Sprint(f.Module, f.Offset, f.Address, f.Function, f.File, f.Line))
+		out[i] = fmt.Sprintf("%s %s %s %s %s %d", f.Module, f.Offset, f.Address, f.Function, f.File, f.Line)
 	}
-	return identity.StackKey(frames)
+	return identity.StackKey(out)
 }
 
 func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
