@@ -19,6 +19,7 @@ type image struct {
 	debug   *elffile.File // separate debug file, or nil
 	alt     *elffile.File // supplementary file of dwz, or nil
 	split   splitUnits
+	table   *elffile.File // has the symbols: file or debug
 	symbols *elffile.SymbolTable
 	stubs   *elffile.SymbolTable // PLT stubs; nil until one is looked up
 	dwarf   *dwarf.Data
@@ -38,6 +39,7 @@ func (r *resolver) openImage(ctx context.Context, file *elffile.File) (*image, e
 	if !file.Has(".symtab") && img.debug != nil && img.debug.Has(".symtab") {
 		table = img.debug
 	}
+	img.table = table
 	var err error
 	img.symbols, err = r.style.symbols(table)
 	if hasDebug(info) {

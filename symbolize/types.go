@@ -73,16 +73,40 @@ func (t *Types) Variables(addrs []uint64) ([]Variable, error) {
 	if t.image == nil {
 		return list, t.err
 	}
-	err := t.file.Guard(func() error { return t.nameVariables(addrs, list) })
+	err := t.file.Guard(func() error {
+		if t.image.dwarf == nil {
+			return nameVariables(t, addrs, list, t.image.symbols, nil)
+		}
+		return nameVariables(t, addrs, list, t.image.symbols, t.image.dwarf.Variables)
+	})
 	return list, cmp.Or(t.err, err)
 }
 
-// nameVariables sets the variables at some addresses.
-func (t *Types) nameVariables(addrs []uint64, list []Variable) error {
+// ThreadLocals does the same for offsets in the PT_TLS segment.
+func (t *Types) ThreadLocals(offsets []uint64) ([]Variable, error) {
+	list := make([]Variable, len(offsets))
+	if t.image == nil {
+		return list, t.err
+	}
+	err := t.file.Guard(func() error {
+		table, err := t.image.table.ThreadLocals()
+		if t.image.dwarf == nil {
+			return cmp.Or(err, nameVariables(t, offsets, list, table, nil))
+		}
+		return cmp.Or(err, nameVariables(t, offsets, list, table, t.image.dwarf.ThreadLocals))
+	})
+	return list, cmp.Or(t.err, err)
+}
+
+// query looks up variables in debug information.
+type query func(addrs []uint64, found func(addr uint64, v dwarf.Variable)) error
+
+// nameVariables sets the variables at some addresses. lookUp may be nil.
+func nameVariables(t *Types, addrs []uint64, list []Variable, symbols *elffile.SymbolTable, lookUp query) error {
 	at := map[uint64][]int{} // the indices of addresses by the start of the variable
 	var starts []uint64
 	for i, a := range addrs {
-		match, ok := t.image.symbols.Find(a, "")
+		match, ok := symbols.Find(a, "")
 		if !ok {
 			continue
 		}
@@ -92,11 +116,11 @@ func (t *Types) nameVariables(addrs []uint64, list []Variable) error {
 		}
 		at[match.Start] = append(at[match.Start], i)
 	}
-	if t.image.dwarf == nil || len(starts) == 0 {
+	if lookUp == nil || len(starts) == 0 {
 		return nil
 	}
 	slices.Sort(starts)
-	return t.image.dwarf.Variables(starts, func(start uint64, v dwarf.Variable) {
+	return lookUp(starts, func(start uint64, v dwarf.Variable) {
 		for _, i := range at[start] {
 			list[i].Type, list[i].File, list[i].Line, list[i].Ref = v.Type, v.File, v.Line, v.Ref
 		}

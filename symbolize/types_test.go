@@ -83,6 +83,10 @@ func TestTypes(t *testing.T) {
 			assert.Equal(t, "Base", class)
 			_, ok = types.Class(symbolAddress(t, program, "_ZTV4Base"))
 			assert.False(t, ok, "objects do not point there")
+			locals, err := types.ThreadLocals([]uint64{8, 1000})
+			require.NoError(t, err)
+			assert.Equal(t, "shop::current shop::Item *[] 8", fmt.Sprint(locals[0].Name, " ", locals[0].Type, " ", locals[0].Offset))
+			assert.Zero(t, locals[1])
 		})
 	}
 }

@@ -218,9 +218,9 @@ type Holder struct {
 	Kind Kind
 	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
-	// Function is that of a stack.
-	Function string
-	// Variable is the variable, if it is a global one.
+	// Thread is the name of the thread of a stack or of a thread-local variable, and Function that of a stack.
+	Thread, Function string
+	// Variable is the variable, if it is a global or thread-local one.
 	Variable *names.Variable
 	// Blocks leads from the root to the block.
 	Blocks []blocks.Range
@@ -259,8 +259,13 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			case r.Phase == roots.Global:
 				words, indices = append(words, names.Held{Root: r, Address: p.Address}), append(indices, i)
 			case r.Thread >= 0:
-				h.Name = l.snapshot.Threads[r.Thread].Name
+				h.Thread = l.snapshot.Threads[r.Thread].Name
+				h.Name = h.Thread
 				h.Function = l.function(ctx, r.Thread, functions)
+				if r.Phase == roots.TLS {
+					words = append(words, names.Held{Root: r, Address: p.Address, Thread: l.snapshot.Threads[r.Thread].TLS})
+					indices = append(indices, i)
+				}
 			}
 		}
 		list[i] = h
@@ -270,7 +275,10 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		return nil, err
 	}
 	for i, v := range variables {
-		list[indices[i]].Name, list[indices[i]].Variable = v.String(), &v
+		if v.Module != "" {
+			h := &list[indices[i]]
+			h.Name, h.Variable, h.Function = v.String(), &v, ""
+		}
 	}
 	for i := range list {
 		h := &list[i]

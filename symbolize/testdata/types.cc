@@ -27,9 +27,11 @@ struct Item : Base, Second {
     Inner<long> inside;
 } item;
 int Item::shared;
+thread_local Item *current[4];
 } // namespace shop
 Declared *make();
 int main() {
     shop::item.declared = make();
+    shop::current[1] = &shop::item;
     return shop::item.declared != nullptr;
 }

@@ -105,15 +105,14 @@ type Holder struct {
 	Path     []Step `json:"path,omitempty"`
 }
 
-// Step is one object on the way to a block. See the type of the same name of package names.
+// Step is one object on the way to a block. See the type of the same name of package names. The zero value stands for one
+// or several blocks of which nothing is known; there is none at the end of a way.
 type Step struct {
 	Via    string `json:"via,omitempty"`
 	Type   string `json:"type,omitempty"`
 	Length int64  `json:"length,omitempty"` // 0: none, empty or unknown
 	Limit  int64  `json:"limit,omitempty"`
 	Links  int    `json:"links,omitempty"`
-	// Bytes is the size of the block, if the type is unknown.
-	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // Address is an address of a call path. JSON has it as a string, because numbers of JSON lose digits.

@@ -41,9 +41,6 @@ func (s *Step) merge(other Step) {
 	if s.Limit != other.Limit {
 		s.Limit = 0
 	}
-	if s.Bytes != other.Bytes {
-		s.Bytes = 0
-	}
 	s.Links = max(s.Links, other.Links)
 }
 

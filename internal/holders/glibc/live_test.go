@@ -122,6 +122,21 @@ func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live,
 	return live, freed
 }
 
+// checkOwn checks that the heads of fastbins belong to the allocator: they lead to what counts as a part of the block
+// before the one that is free.
+func checkOwn(t *testing.T, h *Heap, m target.Memory) {
+	t.Helper()
+	for _, own := range h.Own {
+		if own.Size() > 8 {
+			continue
+		}
+		head, err := m.Uint64(own.Start)
+		require.NoError(t, err)
+		b, ok := h.Blocks.Find(head + headerSize)
+		assert.True(t, ok && b.Free && b.Start == head+headerSize, "%#x", head)
+	}
+}
+
 func TestWalkLive(t *testing.T) {
 	for _, library := range libraries() {
 		program := compile(t, library)
@@ -148,10 +163,28 @@ func TestWalkLive(t *testing.T) {
 				assert.Empty(t, h.Problems)
 				assert.Empty(t, check(h, live, freed))
 				assert.GreaterOrEqual(t, h.Caches, c.caches)
+				checkOwn(t, h, s.Memory)
+				checkArenas(t, h)
 				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d mapped, %d regions", len(live), len(freed), h.Cached,
 					h.Caches, h.Mapped, len(h.Blocks.Regions()))
 			})
 		}
+	}
+}
+
+// checkArenas checks that each block that is not mapped is in one arena, and that those in caches are free.
+func checkArenas(t *testing.T, h *Heap) {
+	t.Helper()
+	heaps := 0
+	for i, a := range h.Arenas {
+		assert.Equal(t, i == 0, a.Main)
+		heaps += len(a.Heaps)
+	}
+	assert.Len(t, h.Blocks.Regions(), heaps+h.Mapped)
+	assert.LessOrEqual(t, len(h.InCaches), h.Cached)
+	for _, address := range h.InCaches {
+		b, ok := h.Blocks.Find(address)
+		assert.True(t, ok && b.Start == address && b.Free, "%#x", address)
 	}
 }
 

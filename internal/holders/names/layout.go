@@ -42,11 +42,9 @@ func (f found) via() string { return f.path + f.innerPath }
 // layout looks for words in objects.
 type layout struct {
 	*file
-	steps int
+	// indexed is set to tell elements of short arrays apart.
+	indexed bool
 }
-
-// maxSteps limits the members that are looked at for one word.
-const maxSteps = 1 << 14
 
 // find returns what the word at an offset of an object is. address is that of the object.
 func (f *file) find(ref symbolize.TypeRef, off, address uint64) (found, bool) {
@@ -54,8 +52,14 @@ func (f *file) find(ref symbolize.TypeRef, off, address uint64) (found, bool) {
 	return l.find(place{ref: ref, off: off, at: address}, 0)
 }
 
+// findInVariable does the same for a variable: an index is a part of the name.
+func (f *file) findInVariable(ref symbolize.TypeRef, off, address uint64) (found, bool) {
+	l := layout{file: f, indexed: true}
+	return l.find(place{ref: ref, off: off, at: address}, 0)
+}
+
 func (l *layout) find(p place, depth int) (found, bool) {
-	if l.steps++; l.steps > maxSteps || depth > maxNested {
+	if !l.spend() || depth > maxNested {
 		return found{}, false
 	}
 	ref, t := l.plain(p.ref)
@@ -86,7 +90,7 @@ func (l *layout) enter(p *place, ref symbolize.TypeRef, t *symbolize.Type) {
 	if !p.std && p.inner == 0 {
 		p.shown = p.ref
 	}
-	switch std := isStd(t.Name); {
+	switch std := t.Kind != symbolize.KindArray && isStd(t.Name); {
 	case std && !p.std:
 		p.std = true
 	case !std && p.std && t.Kind == symbolize.KindStruct && t.Name != "" && p.owner == nil:
@@ -100,14 +104,21 @@ func (l *layout) enter(p *place, ref symbolize.TypeRef, t *symbolize.Type) {
 // pointee returns what a pointer leads to. A container's pointers lead to its elements.
 func (l *layout) pointee(t *symbolize.Type, owner *container) content {
 	c := content{file: l.file, kind: object, elem: t.Elem, owner: owner}
-	if owner != nil {
+	_, target := l.plain(t.Elem)
+	switch {
+	case owner != nil && strings.HasPrefix(target.Name, rustNodes):
+		c.kind = nodes
+	case owner != nil:
 		c.kind = array
 	}
-	if _, target := l.plain(t.Elem); target.Kind == symbolize.KindUnknown || target.Kind == symbolize.KindFunction {
+	if target.Kind == symbolize.KindUnknown || target.Kind == symbolize.KindFunction {
 		return content{}
 	}
 	return c
 }
+
+// rustNodes is what the names of nodes of Rust's trees and lists begin with.
+const rustNodes = "alloc::collections::"
 
 // add adds a member or an index to the path.
 func (p *place) add(text string) {
@@ -127,7 +138,7 @@ func (l *layout) element(p place, t *symbolize.Type, depth int) (found, bool) {
 		return found{}, false
 	}
 	index := p.off / size
-	text, ok := indices(t.Counts, index)
+	text, ok := indices(t.Counts, index, l.indexed && p.inner == 0)
 	if !ok {
 		return found{}, false
 	}
@@ -136,27 +147,45 @@ func (l *layout) element(p place, t *symbolize.Type, depth int) (found, bool) {
 	return l.find(p, depth+1)
 }
 
-// indices writes the indices of an element: "[1][2]". An array at the end of a structure may have no length.
-func indices(counts []uint64, index uint64) (text string, ok bool) {
+// indices writes the indices of an element: "[1][2]", or "[…]" for those that are not told apart. An array at the end of
+// a structure may have no length.
+func indices(counts []uint64, index uint64, indexed bool) (text string, ok bool) {
 	for i := len(counts) - 1; i > 0; i-- {
 		if counts[i] == 0 {
 			return "", false
 		}
-		text = fmt.Sprintf("[%d]", index%counts[i]) + text
+		text = indexIn(counts[i], index%counts[i], indexed) + text
 		index /= counts[i]
 	}
-	return fmt.Sprintf("[%d]", index) + text, len(counts) == 0 || counts[0] == 0 || index < counts[0]
+	if len(counts) == 0 || counts[0] == 0 {
+		return element + text, true
+	}
+	return indexIn(counts[0], index, indexed) + text, index < counts[0]
 }
+
+// indexIn writes an index of an array of a length.
+func indexIn(count, index uint64, indexed bool) string {
+	if count > maxIndexed || !indexed {
+		return element
+	}
+	return fmt.Sprintf("[%d]", index)
+}
+
+// maxIndexed is the length of the longest arrays whose elements are told apart. Those of a table are not.
+const maxIndexed = 16
 
 // member looks into a structure or union. If members of a union, or variants of an enumeration of Rust, disagree, what
 // the word is remains unknown.
 func (l *layout) member(p place, t *symbolize.Type, depth int) (best found, ok bool) {
 	ambiguous := false
 	for _, m := range t.Members {
-		q := p
+		if !l.spend() {
+			return p.found, true
+		}
 		if !l.covers(m, p.off) {
 			continue
 		}
+		q := p
 		q.ref, q.off, q.at = m.Type, p.off-m.Offset, p.at+m.Offset
 		if m.Name != "" && !m.Base {
 			q.add("." + memberName(m.Name, t.Rust))
@@ -206,7 +235,7 @@ func (f *file) contains(outer symbolize.TypeRef, off uint64, part symbolize.Type
 		}
 		l, next := layout{file: f}, symbolize.TypeRef(0)
 		for _, m := range t.Members {
-			if l.covers(m, off) && t.Kind == symbolize.KindStruct {
+			if l.spend() && l.covers(m, off) && t.Kind == symbolize.KindStruct {
 				next, off = m.Type, off-m.Offset
 				break
 			}

@@ -76,7 +76,7 @@ func TestNames(t *testing.T) {
 				}
 				require.Equal(t, roots.Global, root.Phase, name)
 				want = append(want, name)
-				words = append(words, Held{root, path.Address})
+				words = append(words, Held{Root: root, Address: path.Address})
 			}
 			require.Len(t, words, 3)
 			got, err := p.Variables(t.Context(), words)
@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 				if name == "debug" {
 					assert.Equal(t, "named.cc", filepath.Base(v.File))
 					assert.Equal(t, map[string]int{"plain": 7, "only_here": 8, "shop::cache": 13}[want[i]], v.Line)
-					assert.Equal(t, want[i]+map[string]string{"shop::cache": ".entries[50]"}[want[i]], v.String())
+					assert.Equal(t, want[i]+map[string]string{"shop::cache": ".entries[…]"}[want[i]], v.String())
 					assert.Equal(t, "char *", v.Type)
 				} else {
 					assert.Empty(t, v.Type+v.Path)

@@ -89,16 +89,17 @@ func (p *typeParser) one() (string, bool) {
 // inline lists namespaces that programs do not write, and names that only compilers write.
 var inline = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__ndk1::", "std::")
 
-// shortName returns a name without inline namespaces and Rust's modules.
+// shortName returns a name without inline namespaces and Rust's modules. It may have several words.
 func shortName(name string) string {
-	name = inline.Replace(name)
-	start := strings.LastIndexAny(name, " &*") + 1 // "const ", "&"
-	path := name[start:]
-	last := path[strings.LastIndex(path, ":")+1:]
-	if isRustStd(path) && last != "" && last[0] >= 'A' && last[0] <= 'Z' {
-		return name[:start] + last
+	words := strings.Split(inline.Replace(name), " ")
+	for i, word := range words {
+		path := strings.TrimLeft(word, "&*")
+		last := path[strings.LastIndex(path, ":")+1:]
+		if isRustStd(path) && last != "" && last[0] >= 'A' && last[0] <= 'Z' {
+			words[i] = word[:len(word)-len(path)] + last
+		}
 	}
-	return name
+	return strings.Join(words, " ")
 }
 
 func isRustStd(path string) bool {
@@ -131,10 +132,20 @@ var aliases = map[string]string{
 	"std::basic_string_view<wchar_t>": "std::wstring_view",
 }
 
+// spaces removes differences between compilers in the arguments of templates. clang writes "Session *" and "void ()",
+// gcc "Session*" and "void()".
+var spaces = strings.NewReplacer(" (*", " (*", " (anonymous", " (anonymous", " *", "*", " &", "&", " [", "[", " (", "(")
+
 // shortTemplate returns a template with arguments, which are short.
 func shortTemplate(text string, args []string) string {
 	name := shortName(text)
 	kept := args
+	for i, a := range kept {
+		kept[i] = spaces.Replace(a)
+		if number := strings.TrimRight(a, "UL"); number != "" && strings.Trim(number, "0123456789") == "" {
+			kept[i] = number
+		}
+	}
 	for len(kept) > 1 && defaults[templateOf(kept[len(kept)-1])] {
 		kept = kept[:len(kept)-1]
 	}

@@ -33,6 +33,7 @@ func (p *Process) Steps(ctx context.Context, v *Variable, list []blocks.Range) [
 		l.via = v.found.innerPath
 	}
 	for i, b := range list {
+		p.renew()
 		c := p.refine(ctx, l.to, b)
 		last := i == len(list)-1
 		next := link{}
@@ -146,7 +147,11 @@ func (p *Process) typeOf(c content) string {
 		return ""
 	}
 	name := c.file.name(c.elem)
-	if _, t := c.file.plain(c.elem); name != "" && isPlain(t) {
+	_, t := c.file.plain(c.elem)
+	if len(t.Params) > 0 && rustCounted[shortName(template(t.Name))] {
+		return c.file.name(t.Params[0])
+	}
+	if name != "" && isPlain(t) {
 		name = strings.TrimSuffix(name+" []", " []")
 		if strings.HasSuffix(name, "*") {
 			return name + "[]"
@@ -155,6 +160,9 @@ func (p *Process) typeOf(c content) string {
 	}
 	return name
 }
+
+// rustCounted lists the structures to which Rc and Arc point.
+var rustCounted = map[string]bool{"ArcInner": true, "RcInner": true, "RcBox": true}
 
 // follow returns where a word leads that was found in an object.
 func (p *Process) follow(f found, value uint64) link {
@@ -323,6 +331,10 @@ func (p *Process) inElement(c content, off uint64, w held) link {
 	f, ok := c.file.find(c.elem, off, w.address-off)
 	if !ok {
 		return link{}
+	}
+	if c.kind == nodes && f.to.kind == object && c.file.same(c.elem, f.to.elem) {
+		c.at = w.value // a link between nodes
+		return link{to: c}
 	}
 	l := p.follow(f, w.value)
 	switch {

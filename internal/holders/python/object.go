@@ -63,6 +63,15 @@ func isUntracked(object uint64, word words) bool {
 	return next == 0 && previous&^flags == 0
 }
 
+// TypeIn returns the name of the type of the object in a block, or "" if there is none.
+func (in *Interpreter) TypeIn(b blocks.Range, word func(address uint64) (uint64, bool)) string {
+	o, ok := in.objectIn(b, word)
+	if !ok || o.dead {
+		return ""
+	}
+	return in.display(o.typ)
+}
+
 // Object is that of [graph.Content].
 func (in *Interpreter) Object(b blocks.Range) (before uint8) {
 	o, ok := in.objectIn(b, in.passes[0].Word)

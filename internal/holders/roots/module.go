@@ -15,6 +15,7 @@ import (
 type segments struct {
 	writable []blocks.Range
 	tls      uint64 // size with alignment
+	tlsSize  uint64
 }
 
 const (
@@ -57,7 +58,7 @@ func readSegments(memory blocks.Memory, m target.Mapping) (s segments, ok bool) 
 		case elf.PT_TLS:
 			align := max(binary.LittleEndian.Uint64(b[48:]), 1)
 			if size < maxTLS && align < maxTLS {
-				s.tls = size + align
+				s.tls, s.tlsSize = size+align, size
 			}
 		}
 	}
@@ -88,6 +89,17 @@ func (b *builder) addGlobals() {
 			}
 		}
 	})
+}
+
+// TLSSizes returns the sizes of the thread-local variables of modules, by path.
+func TLSSizes(memory blocks.Memory, mappings []target.Mapping) map[string]uint64 {
+	sizes := map[string]uint64{}
+	modules(memory, mappings, func(path string, s segments) {
+		if s.tlsSize > 0 {
+			sizes[path] = s.tlsSize
+		}
+	})
+	return sizes
 }
 
 // tlsSize returns how much memory before the thread pointer may have thread-local variables.

@@ -4,6 +4,7 @@ package roots
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -23,8 +24,8 @@ const (
 	Temporary                 // its other values, some of which are old
 	Global                    // data of a module
 	Kernel                    // a word that the kernel has for the program, such as the data of epoll_ctl(2)
-	TLS                       // thread-local variables of the main thread
-	Stack                     // a stack, with the thread-local variables of its thread, or registers
+	TLS                       // thread-local variables
+	Stack                     // a stack, or registers
 	Unknown                   // other private memory
 	Shared                    // memory that is shared with other processes
 	Stale                     // the part of a stack that is not in use
@@ -108,13 +109,18 @@ func subtract(list, cut []blocks.Range) []blocks.Range {
 
 // addThreads adds the registers of threads, their stacks, and their thread-local variables.
 func (b *builder) addThreads() {
+	size := tlsSize(b.Memory, b.Mappings)
+	for i, t := range b.Threads {
+		if start := b.tlsStart(t, size); start != 0 {
+			b.add(TLS, blocks.Range{Start: start, End: t.TLS + descriptor}, "", i)
+		}
+	}
 	for i, t := range b.Threads {
 		b.list = append(b.list, Root{Root: graph.Root{Phase: Stack, Values: t.Registers}, Thread: i})
 		if live := b.liveStack(t); live.Size() > 0 {
 			b.add(Stack, live, "", i)
 		}
 	}
-	size := tlsSize(b.Memory, b.Mappings)
 	for i, t := range b.Threads {
 		if m, ok := target.Containing(b.Mappings, t.TLS); ok && !b.liveStack(t).Contains(t.TLS) {
 			start := t.TLS - min(t.TLS, size)
@@ -127,6 +133,33 @@ func (b *builder) addThreads() {
 		}
 	}
 }
+
+// tlsStart returns where the thread-local variables of a thread begin that lie before its thread pointer, or 0 if that is
+// not known. The vector of the thread has the address of those of each module. At most size bytes can be there.
+func (b *builder) tlsStart(t snapshot.Thread, size uint64) (start uint64) {
+	vector := b.word(t.TLS + vectorOffset)
+	for i := uint64(1); i <= min(b.word(vector-vectorEntry), maxModules); i++ {
+		if at := b.word(vector + i*vectorEntry); at < t.TLS && t.TLS-at < size && (start == 0 || at < start) {
+			start = at
+		}
+	}
+	return start
+}
+
+func (b *builder) word(address uint64) uint64 {
+	var buf [8]byte
+	if b.Memory.Read(address, buf[:]) != nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(buf[:])
+}
+
+// Of struct pthread of glibc, and of its dtv_t. The entry before the first one has the number of entries.
+const (
+	vectorOffset = 8
+	vectorEntry  = 16
+	maxModules   = 1 << 12
+)
 
 const (
 	redZone    = 128

@@ -79,6 +79,7 @@ Table g_tables[3];
 orders_t g_orders;
 Derived g_derived;
 Order *g_array[5];
+Order *g_long[100][2];
 namespace shop {
 namespace {
 Table hidden;
@@ -199,8 +200,8 @@ static void globals() {
     show("global", "g_session", "Session *", " Session|.history std::vector<char> (100)", g_session->history.data());
     show("global", "g_session", "Session *", " Session|.name std::string (60)", g_session->name.data());
     show("global", "g_session", "Session *", " Session|.order.note char []", g_session->order.note);
-    show("global", "g_session", "Session *", " Session|.few[1] Order", g_session->few[1]);
-    show("global", "g_session", "Session *", " Session|.few[2] Order|.note char []", g_session->few[2]->note);
+    show("global", "g_session", "Session *", " Session|.few[…] Order", g_session->few[1]);
+    show("global", "g_session", "Session *", " Session|.few[…] Order|.note char []", g_session->few[2]->note);
     for (int i = 0; i < 50; i++) g_session->orders[i] = new Order();
     show("global", "g_session", "Session *", " Session|.orders std::map<int, Order*> (50)|[…] Order", g_session->orders[30]);
     show("global", "g_session", "Session *", " Session|.orders std::map<int, Order*> (50)|[…] Order|.note char []",
@@ -229,6 +230,8 @@ static void globals() {
     show("global", "g_derived.title", "std::string", " std::string (50)", g_derived.title.data());
     g_derived.inner.cache[0].items = new Session();
     show("global", "g_derived.inner.cache[0].items", "Session *", " Session", g_derived.inner.cache[0].items);
+    g_long[70][1] = new Order();
+    show("global", "g_long[…][1]", "Order *", " Order", g_long[70][1]);
     g_array[4] = new Order();
     show("global", "g_array[4]", "Order *", " Order", g_array[4]);
     shop::hidden.inner.cache[0].items = new Session();
@@ -274,7 +277,7 @@ static void containers() {
     show("global", "g_map_strings", "std::map<std::string, std::string>", " std::map<std::string, std::string> (100)",
          &std::next(g_map_strings.begin(), 42)->second);
     show("global", "g_hash", "std::unordered_map<int, Session*>", "[…] Session", g_hash[33]);
-    show("global", "g_hash_values", "std::unordered_map<std::string, Session>", "[…] Session|.few[0] Order",
+    show("global", "g_hash_values", "std::unordered_map<std::string, Session>", "[…] Session|.few[…] Order",
          g_hash_values.begin()->second.few[0]);
     show("global", "g_hash_values", "std::unordered_map<std::string, Session>", "[…] Session",
          &std::next(g_hash_values.begin(), 30)->second);
@@ -300,9 +303,9 @@ static void containers() {
     show("global", "g_string", "std::string", " std::string (100)", g_string.data());
     g_unique.reset(new Session());
     show("global", "g_unique", "std::unique_ptr<Session>", " Session", g_unique.get());
-    show("global", "g_unique", "std::unique_ptr<Session>", " Session|.few[1] Order", g_unique->few[1]);
+    show("global", "g_unique", "std::unique_ptr<Session>", " Session|.few[…] Order", g_unique->few[1]);
     g_unique_array.reset(new Order[7]);
-    show("global", "g_unique_array", "std::unique_ptr<Order []>", " Order|[…].note char []", g_unique_array[4].note);
+    show("global", "g_unique_array", "std::unique_ptr<Order[]>", " Order|[…].note char []", g_unique_array[4].note);
     show("global", "g_vector_unique", "std::vector<std::unique_ptr<Session>>", "[…] Session", g_vector_unique[5].get());
     g_shared = std::make_shared<Session>();
     show("global", "g_shared", "std::shared_ptr<Session>", " Session", g_shared.get());
@@ -310,10 +313,10 @@ static void containers() {
     g_shared_new.reset(new Session());
     show("global", "g_shared_new", "std::shared_ptr<Session>", " Session|.history std::vector<char> (100)",
          g_shared_new->history.data());
-    show("global", "g_vector_shared", "std::vector<std::shared_ptr<Session>>", "[…] Session|.few[2] Order",
+    show("global", "g_vector_shared", "std::vector<std::shared_ptr<Session>>", "[…] Session|.few[…] Order",
          g_vector_shared[50]->few[2]);
     g_optional.emplace();
-    show("global", "g_optional", "std::optional<Session>", ".few[1] Order", g_optional->few[1]);
+    show("global", "g_optional", "std::optional<Session>", ".few[…] Order", g_optional->few[1]);
     g_std_array[2] = new Session();
     show("global", "g_std_array", "std::array<Session*, 4>", " Session", g_std_array[2]);
     std::array<long, 10> captured{};
@@ -323,7 +326,7 @@ static void containers() {
     show("global", "g_atomic", "std::atomic<Session*>", " Session", g_atomic.load());
     g_nested[1][2].resize(3);
     show("global", "g_nested", "std::map<int, std::map<int, std::vector<Session>>>",
-         "[…] std::map<int, std::vector<Session>> (1)|[…] std::vector<Session> (3)|[…] Session|.few[0] Order",
+         "[…] std::map<int, std::vector<Session>> (1)|[…] std::vector<Session> (3)|[…] Session|.few[…] Order",
          g_nested[1][2][1].few[0]);
 }
 
@@ -378,7 +381,7 @@ static void lists() {
     show("global", "g_tasks.first", "Task *", " Task +19|.link.next Task|.work Order", task->work);
     g_flexible = (Flexible *)calloc(1, sizeof(Flexible) + 10 * sizeof(Order *));
     g_flexible->orders[7] = new Order();
-    show("global", "g_flexible", "Flexible *", " Flexible|.orders[7] Order", g_flexible->orders[7]);
+    show("global", "g_flexible", "Flexible *", " Flexible|.orders[…] Order", g_flexible->orders[7]);
     g_pointers = (Order **)calloc(20, sizeof(Order *));
     g_pointers[15] = new Order();
     show("global", "g_pointers", "Order **", " Order *[]|[…] Order", g_pointers[15]);
@@ -393,6 +396,7 @@ static void *lose(void *) {
     for (int i = 0; i < 20; i++) {
         Node *n = new Node();
         n->next = new Node();
+        use(n);
         lost[i] = ~(unsigned long)n->next;
         auto a = std::make_shared<Ring>(), b = std::make_shared<Ring>();
         a->other = b;
@@ -403,12 +407,22 @@ static void *lose(void *) {
     return nullptr;
 }
 
-static void *serve(void *) {
-    t_session = new Session();
-    show("stack", "worker", "", " |.name", t_session->name.data());
-    t_state.sessions.push_back(new Session());
-    Handler *volatile mine = new FileHandler();
+__attribute__((noinline)) static void show_thread(Handler *mine) {
+    show("thread-local", "t_session", "Session *", " Session|.name std::string (60)", t_session->name.data());
+    show("thread-local", "t_state.sessions", "std::vector<Session*>", "[…] Session", t_state.sessions[0]);
     show("stack", "worker", "", " FileHandler|.last Order", static_cast<FileHandler *>(mine)->last);
+}
+
+__attribute__((noinline)) static Handler *prepare() {
+    t_session = new Session();
+    t_state.sessions.push_back(new Session());
+    return new FileHandler();
+}
+
+static void *serve(void *) {
+    Handler *volatile mine = prepare();
+    show_thread(mine);
+    clean();
     running = true;
     for (;;) pause();
     return mine;
@@ -424,9 +438,11 @@ int main() {
     pthread_create(&t, nullptr, lose, nullptr);
     pthread_join(t, nullptr);
     for (int i = 0; i < 20; i++) {
-        show("lost", "", "", "", (void *)~lost[i]);
-        show("cycle", "", "", "", (void *)~cycle[i]);
+        show("lost", "", "", " | ", (void *)~lost[i]);
+        show("cycle", "", "", " Ring", (void *)~cycle[i]);
     }
+    t_session = new Session();
+    show("thread-local", "t_session", "Session *", " Session|.few[…] Order", t_session->few[1]);
     pthread_create(&t, nullptr, serve, nullptr);
     pthread_setname_np(t, "worker");
     while (!running) usleep(100);

@@ -1,6 +1,7 @@
 package holders
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -91,21 +92,17 @@ func in(parts ...string) string {
 	return " (" + strings.Join(known, ", ") + ")"
 }
 
-// steps words the objects on a way. A member follows what it is of; other objects follow an arrow. Objects of unknown
-// type are left out at the end.
+// steps words the objects on a way. A member follows what it is of; other objects follow an arrow.
 func steps(path []answer.Step) string {
-	for len(path) > 0 && path[len(path)-1].Type == "" && !named(path[len(path)-1].Via) {
-		path = path[:len(path)-1]
-	}
 	var b strings.Builder
 	for i, s := range path {
 		switch {
 		case i > 0 && path[i-1].Links > 0:
-			b.WriteString(" … → " + clean(typeOf(s)) + in(size(s)))
+			b.WriteString(" … → " + clean(s.Type) + in(size(s)))
 		case named(s.Via):
 			b.WriteString(clean(s.Via) + in(clean(s.Type), size(s)))
 		default:
-			b.WriteString(" → " + clean(typeOf(s)) + in(size(s)))
+			b.WriteString(" → " + clean(cmp.Or(s.Type, "…")) + in(size(s)))
 		}
 		if s.Links > 0 && i+1 < len(path) && named(path[i+1].Via) {
 			b.WriteString(clean(path[i+1].Via))
@@ -116,13 +113,6 @@ func steps(path []answer.Step) string {
 
 // named reports whether a step is a member, an attribute or a variable.
 func named(via string) bool { return via != "" && !strings.HasPrefix(via, "[") }
-
-func typeOf(s answer.Step) string {
-	if s.Type != "" {
-		return s.Type
-	}
-	return fmt.Sprintf("block of %s", units.CountOf(int(s.Bytes), "byte", "bytes"))
-}
 
 // size is the number of entries of a container, and its limit.
 func size(s answer.Step) string {

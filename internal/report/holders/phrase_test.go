@@ -16,7 +16,7 @@ func TestPhrase(t *testing.T) {
 	for want, h := range map[string]answer.Holder{
 		"held by g_sessions (server.cc:14, std::map<…>) → Session": {
 			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
-			Path: []answer.Step{{Type: "Session"}, {Bytes: 48}},
+			Path: []answer.Step{{Type: "Session"}},
 		},
 		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
 		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
@@ -42,13 +42,13 @@ func TestPhrase(t *testing.T) {
 		"held by memory whose content is not understood":           {Kind: answer.Unknown},
 		"held by memory shared with other processes":               {Kind: answer.Shared},
 		"held by the kernel (epoll or a timer) → Conn":             {Kind: answer.Kernel, Path: []answer.Step{{Type: "Conn"}}},
-		"lost: no pointer to it was found":                         {Kind: answer.Lost, Path: []answer.Step{{Bytes: 16}}},
+		"lost: no pointer to it was found":                         {Kind: answer.Lost},
 		"lost: no pointer to it was found: Node → Leaf":            {Kind: answer.Lost, Path: []answer.Step{{Type: "Node"}, {Type: "Leaf"}}},
 		"lost: a cycle of blocks that only they hold":              {Kind: answer.Cycle},
 		"held at most by stale memory":                             {Kind: answer.Doubtful},
 		"not known: the block is in memory that is not understood": {Kind: answer.NotFound},
-		"held by table → block of 48 bytes → Session (1 entry)": {
-			Kind: answer.Global, Name: "table", Path: []answer.Step{{Bytes: 48}, {Type: "Session", Length: 1}},
+		"held by table → … → Session (1 entry)": {
+			Kind: answer.Global, Name: "table", Path: []answer.Step{{}, {Type: "Session", Length: 1}},
 		},
 	} {
 		assert.Equal(t, want, Phrase(&h))

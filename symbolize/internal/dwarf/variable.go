@@ -23,11 +23,26 @@ type Variable struct {
 //
 // The error is the first one that may have caused a missing answer.
 func (d *Data) Variables(addrs []uint64, found func(addr uint64, v Variable)) error {
+	return d.variablesAt(query{addrs: addrs}, found)
+}
+
+// ThreadLocals does the same for thread-local variables, which have offsets in the PT_TLS segment.
+func (d *Data) ThreadLocals(offsets []uint64, found func(offset uint64, v Variable)) error {
+	return d.variablesAt(query{offsets, true}, found)
+}
+
+// query tells which variables are wanted.
+type query struct {
+	addrs       []uint64 // sorted
+	threadLocal bool
+}
+
+func (d *Data) variablesAt(q query, found func(addr uint64, v Variable)) error {
 	d.renewBudget()
 	var mu sync.Mutex
 	units := slices.DeleteFunc(slices.Clone(d.units), func(u *unit) bool { return !u.isCode() })
 	err := d.each(units, func(u *unit) error {
-		return u.variables(addrs, func(addr uint64, v Variable) {
+		return u.variables(q, func(addr uint64, v Variable) {
 			mu.Lock()
 			defer mu.Unlock()
 			found(addr, v)
@@ -40,7 +55,7 @@ func (d *Data) Variables(addrs []uint64, found func(addr uint64, v Variable)) er
 }
 
 // variables reads all entries of the unit. Static variables of functions are within these.
-func (u *unit) variables(addrs []uint64, found func(uint64, Variable)) error {
+func (u *unit) variables(q query, found func(uint64, Variable)) error {
 	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
 	for c.Off < u.end {
 		start := c.Off
@@ -54,7 +69,7 @@ func (u *unit) variables(addrs []uint64, found func(uint64, Variable)) error {
 		}
 		if a.Tag != encoding.TagVariable {
 			a.Skip(&c, u.Shape)
-		} else if addr, v, ok := u.variable(&c, a, addrs); ok {
+		} else if addr, v, ok := u.variable(&c, a, q); ok {
 			found(addr, v)
 		}
 		if c.Failed {
@@ -65,16 +80,17 @@ func (u *unit) variables(addrs []uint64, found func(uint64, Variable)) error {
 }
 
 // variable reads a variable. ok is false unless it starts at one of the addresses.
-func (u *unit) variable(c *encoding.Cursor, a *encoding.Abbrev, addrs []uint64) (addr uint64, v Variable, ok bool) {
+func (u *unit) variable(c *encoding.Cursor, a *encoding.Abbrev, q query) (addr uint64, v Variable, ok bool) {
 	var e encoding.Entry
 	a.Read(c, u.Shape, &e)
 	if c.Failed {
 		return 0, v, false
 	}
-	if addr, ok = u.fixedAddress(e.Location); !ok {
+	addr, threadLocal, ok := u.fixedAddress(e.Location)
+	if !ok || threadLocal != q.threadLocal {
 		return 0, v, false
 	}
-	if _, ok = slices.BinarySearch(addrs, addr); !ok {
+	if _, ok = slices.BinarySearch(q.addrs, addr); !ok {
 		return 0, v, false
 	}
 	d := u.describe(e)
@@ -129,14 +145,18 @@ func (u *unit) follow(ref encoding.Value) (encoding.Entry, *unit, bool) {
 
 // Operations of location expressions (DWARF 5 section 7.7.1).
 const (
-	opAddr         = 0x03
-	opAddrx        = 0xa1
-	opGNUAddrIndex = 0xfb
+	opAddr              = 0x03
+	opConst4u           = 0x0c
+	opConst8u           = 0x0e
+	opFormTLSAddress    = 0x9b
+	opAddrx             = 0xa1
+	opGNUPushTLSAddress = 0xe0
+	opGNUAddrIndex      = 0xfb
 )
 
-// fixedAddress returns the address that a location expression of a single operation has. Thread-local
-// variables have other operations behind it.
-func (u *unit) fixedAddress(v encoding.Value) (addr uint64, ok bool) {
+// fixedAddress returns the address that a location expression has: an operation that pushes it. Another one behind it
+// says that it is the offset of a thread-local variable.
+func (u *unit) fixedAddress(v encoding.Value) (addr uint64, threadLocal, ok bool) {
 	c := encoding.At(u.data.sec.Info[:u.end], v.U)
 	var size uint64
 	switch v.Form {
@@ -145,14 +165,22 @@ func (u *unit) fixedAddress(v encoding.Value) (addr uint64, ok bool) {
 	case encoding.FormBlock1:
 		size = uint64(c.U8())
 	default:
-		return 0, false
+		return 0, false, false
 	}
-	start := c.Off
+	end := c.Off + size
 	switch c.U8() {
 	case opAddr:
 		addr, ok = c.Uint(u.AddrSize), true
+	case opConst4u:
+		addr, ok = uint64(c.U32()), true
+	case opConst8u:
+		addr, ok = c.U64(), true
 	case opAddrx, opGNUAddrIndex:
 		addr, ok = u.indexedAddr(c.Uleb())
 	}
-	return addr, ok && !c.Failed && c.Off-start == size
+	if c.Off < end {
+		op := c.U8()
+		threadLocal = op == opGNUPushTLSAddress || op == opFormTLSAddress
+	}
+	return addr, threadLocal, ok && !c.Failed && c.Off == end
 }

@@ -42,6 +42,9 @@ func (f *File) Symbols() (*SymbolTable, error) { return f.symbols(elf.SHF_EXECIN
 // for its address.
 func (f *File) AllSymbols() (*SymbolTable, error) { return f.symbols(elf.SHF_ALLOC) }
 
+// ThreadLocals reads the symbols of thread-local variables. Their addresses are offsets in the PT_TLS segment.
+func (f *File) ThreadLocals() (*SymbolTable, error) { return f.symbols(elf.SHF_TLS) }
+
 func (f *File) symbols(within elf.SectionFlag) (*SymbolTable, error) {
 	t := &SymbolTable{within: within}
 	if f.Has(".symtab") {
@@ -103,7 +106,7 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint3
 		if kind == elf.STT_FILE {
 			file = nameOf(raw)
 		}
-		if !namesCode(kind) || index == uint16(elf.SHN_UNDEF) || int(index) >= len(sections) {
+		if !t.wants(kind) || index == uint16(elf.SHN_UNDEF) || int(index) >= len(sections) {
 			continue
 		}
 		section := sections[index]
@@ -115,6 +118,9 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint3
 			Addr:  binary.LittleEndian.Uint64(raw[8:]),
 			Size:  binary.LittleEndian.Uint64(raw[16:]),
 			limit: section.Addr + section.Size,
+		}
+		if t.within == elf.SHF_TLS {
+			s.limit = 0 // not an address
 		}
 		if elf.ST_BIND(raw[4]) == elf.STB_LOCAL {
 			s.file = file
@@ -138,6 +144,14 @@ func (t *SymbolTable) index() {
 			t.symbols = append(t.symbols, s)
 		}
 	}
+}
+
+// wants reports whether the table has symbols of a type.
+func (t *SymbolTable) wants(kind elf.SymType) bool {
+	if t.within == elf.SHF_TLS {
+		return kind == elf.STT_TLS
+	}
+	return namesCode(kind)
 }
 
 // namesCode reports whether symbols of a type may name code.

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum kind {
-    GLOBAL, KERNEL, TLS_MAIN, STACK, UNKNOWN, SHARED, // as in roots.go, less 1
+    GLOBAL, KERNEL, TLS, STACK, UNKNOWN, SHARED, // as in roots.go, less 1
     LOST = 20, UNDER_LOST, CYCLE, FREED,
 };
 enum { MANY = 500, TRUTH = 40000 };
@@ -97,7 +97,7 @@ static void hold(void) {
 static _Atomic int working;
 
 static void *work(void *arg) {
-    thread_list = list(30, STACK); // its thread-local variables are on its stack
+    thread_list = list(30, TLS);
     struct node *local[40];
     for (int i = 0; i < 40; i++) local[i] = list(4, STACK);
     struct node *large = calloc(1, 400000); // a mapping of its own
@@ -130,8 +130,8 @@ int main(void) {
     pthread_t t;
     if (pthread_create(&t, NULL, prepare, NULL) != 0) abort();
     pthread_join(t, NULL);
-    thread_list = list(20, TLS_MAIN);
-    for (int i = 0; i < 64; i++) thread_table[i] = make(NULL, TLS_MAIN);
+    thread_list = list(20, TLS);
+    for (int i = 0; i < 64; i++) thread_table[i] = make(NULL, TLS);
     struct node *local[30];
     for (int i = 0; i < 30; i++) local[i] = list(3, STACK);
     for (int i = 0; i < 3; i++) {
