@@ -225,6 +225,8 @@ func (in *Interpreter) uninitialized(d *doubts, o object) {
 	switch {
 	case o.kind == memoryViewKind:
 		word(viewInternal)
+	case o.kind == functionKind && in.minor >= 11:
+		word(o.basic - 8) // its version has 32 bits
 	case o.kind.isGenerator() && in.minor <= 10:
 		word(generatorRuns)
 	case o.kind == generatorKind || o.kind == asyncGeneratorKind:
