@@ -262,7 +262,10 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 				h.Thread = l.snapshot.Threads[r.Thread].Name
 				h.Name = h.Thread
 				h.Function = l.function(ctx, r.Thread, functions)
-				l.nameThreadLocal(ctx, &h, r, p.Address)
+				if r.Phase == roots.TLS {
+					words = append(words, names.Held{Root: r, Address: p.Address, Thread: l.snapshot.Threads[r.Thread].TLS})
+					indices = append(indices, i)
+				}
 			}
 		}
 		list[i] = h
@@ -272,7 +275,10 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		return nil, err
 	}
 	for i, v := range variables {
-		list[indices[i]].Name, list[indices[i]].Variable = v.String(), &v
+		if v.Module != "" {
+			h := &list[indices[i]]
+			h.Name, h.Variable, h.Function = v.String(), &v, ""
+		}
 	}
 	for i := range list {
 		h := &list[i]
@@ -280,16 +286,6 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
-}
-
-// nameThreadLocal names the thread-local variable that has a word of a root.
-func (l *Look) nameThreadLocal(ctx context.Context, h *Holder, r roots.Root, address uint64) {
-	if h.Kind != TLS {
-		return
-	}
-	if v, ok := l.names.ThreadLocal(ctx, l.snapshot.Threads[r.Thread].TLS, address); ok {
-		h.Name, h.Variable, h.Function = v.String(), &v, ""
-	}
 }
 
 // root returns the root of a path, or none.

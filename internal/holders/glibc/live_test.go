@@ -163,8 +163,8 @@ func TestWalkLive(t *testing.T) {
 				assert.Empty(t, h.Problems)
 				assert.Empty(t, check(h, live, freed))
 				assert.GreaterOrEqual(t, h.Caches, c.caches)
-				checkArenas(t, h)
 				checkOwn(t, h, s.Memory)
+				checkArenas(t, h)
 				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d mapped, %d regions", len(live), len(freed), h.Cached,
 					h.Caches, h.Mapped, len(h.Blocks.Regions()))
 			})

@@ -196,6 +196,9 @@ func (f *file) memberOf(ref symbolize.TypeRef, names []string, depth int) (uint6
 		return 0, false
 	}
 	for _, m := range t.Members {
+		if !f.spend() {
+			return 0, false
+		}
 		for _, name := range names {
 			if m.Name == name {
 				return m.Offset, true

@@ -13,6 +13,16 @@ import (
 type file struct {
 	*symbolize.Types
 	module *target.Module
+	left   int // of maxWork
+}
+
+// maxWork limits the members that are looked at for one word. Debug information may be crafted.
+const maxWork = 1 << 14
+
+// spend reports whether one more member may be looked at.
+func (f *file) spend() bool {
+	f.left--
+	return f.left >= 0
 }
 
 const (
@@ -81,7 +91,7 @@ func (f *file) alignment(ref symbolize.TypeRef, depth int) (most uint64) {
 	case symbolize.KindStruct, symbolize.KindUnion:
 		most = 1
 		for _, m := range t.Members {
-			if depth < maxAliases && most < 8 {
+			if depth < maxAliases && most < 8 && f.spend() {
 				most = max(most, f.alignment(m.Type, depth+1))
 			}
 		}
@@ -121,6 +131,9 @@ func (f *file) hasTable(ref symbolize.TypeRef, depth int) bool {
 		return t.Kind == symbolize.KindUnknown
 	}
 	for _, m := range t.Members {
+		if !f.spend() {
+			return false
+		}
 		if strings.HasPrefix(m.Name, "_vptr") || m.Base && depth < maxNested && f.hasTable(m.Type, depth+1) {
 			return true
 		}

@@ -42,13 +42,9 @@ func (f found) via() string { return f.path + f.innerPath }
 // layout looks for words in objects.
 type layout struct {
 	*file
-	steps int
 	// indexed is set to tell elements of short arrays apart.
 	indexed bool
 }
-
-// maxSteps limits the members that are looked at for one word.
-const maxSteps = 1 << 14
 
 // find returns what the word at an offset of an object is. address is that of the object.
 func (f *file) find(ref symbolize.TypeRef, off, address uint64) (found, bool) {
@@ -63,7 +59,7 @@ func (f *file) findInVariable(ref symbolize.TypeRef, off, address uint64) (found
 }
 
 func (l *layout) find(p place, depth int) (found, bool) {
-	if l.steps++; l.steps > maxSteps || depth > maxNested {
+	if !l.spend() || depth > maxNested {
 		return found{}, false
 	}
 	ref, t := l.plain(p.ref)
@@ -183,10 +179,13 @@ const maxIndexed = 16
 func (l *layout) member(p place, t *symbolize.Type, depth int) (best found, ok bool) {
 	ambiguous := false
 	for _, m := range t.Members {
-		q := p
+		if !l.spend() {
+			return p.found, true
+		}
 		if !l.covers(m, p.off) {
 			continue
 		}
+		q := p
 		q.ref, q.off, q.at = m.Type, p.off-m.Offset, p.at+m.Offset
 		if m.Name != "" && !m.Base {
 			q.add("." + memberName(m.Name, t.Rust))
@@ -236,7 +235,7 @@ func (f *file) contains(outer symbolize.TypeRef, off uint64, part symbolize.Type
 		}
 		l, next := layout{file: f}, symbolize.TypeRef(0)
 		for _, m := range t.Members {
-			if l.covers(m, off) && t.Kind == symbolize.KindStruct {
+			if l.spend() && l.covers(m, off) && t.Kind == symbolize.KindStruct {
 				next, off = m.Type, off-m.Offset
 				break
 			}

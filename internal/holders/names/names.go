@@ -36,12 +36,15 @@ type Held struct {
 	Root roots.Root
 	// Address is that of the word.
 	Address uint64
+	// Thread is the thread pointer of the thread whose thread-local variables the root has.
+	Thread uint64
 }
 
-// Variable is a word of a global variable. If no symbol covers the word, its Name is "".
+// Variable is a word of a global or thread-local variable. If no symbol covers the word, its Name is "".
 type Variable struct {
 	symbolize.Variable
-	// Module is the path of the file, and Address that of the word in it, as nm shows it.
+	// Module is the path of the file, and Address that of the word in it, as nm shows it. If it is not known whose
+	// variable it is, Module is "".
 	Module  string
 	Address uint64
 	// Path leads to the member that has the word: ".cache[3].items". It ends at the first type of a standard library.
@@ -60,22 +63,35 @@ func (v Variable) String() string {
 	return fmt.Sprintf("%s+%#x", symbolize.FileName(v.Module), v.Address)
 }
 
-// Variables names words of global variables. The result has the order of the words. Words of a module whose
-// file cannot be read, because it was deleted or replaced, have no names.
+// group has the words of the global or of the thread-local variables of a module.
+type group struct {
+	module      *target.Module
+	threadLocal bool
+}
+
+// Variables names words of variables. The result has the order of the words. Words of a module whose file cannot be
+// read, because it was deleted or replaced, have no names.
 func (p *Process) Variables(ctx context.Context, words []Held) ([]Variable, error) {
 	list := make([]Variable, len(words))
-	of := map[*target.Module][]int{} // indices
+	of := map[group][]int{} // indices
 	for i, w := range words {
-		m := p.module(w)
+		g := group{threadLocal: w.Root.Phase == roots.TLS}
 		list[i] = Variable{Module: w.Root.Module, Address: w.Address, word: word(p.Memory, w.Address)}
-		if m != nil {
-			list[i].Address -= m.Base
-			of[m] = append(of[m], i)
+		if g.threadLocal {
+			g.module, list[i].Address = p.threadLocalAt(w.Thread, w.Address)
+		} else if g.module = p.module(w); g.module != nil {
+			list[i].Address -= g.module.Base
+		}
+		if g.module != nil {
+			list[i].Module = g.module.Path
+			of[g] = append(of[g], i)
 		}
 	}
 	for _, m := range p.Modules {
-		if err := p.nameIn(ctx, m, of[m], list); err != nil {
-			return nil, err
+		for _, g := range []group{{m, false}, {m, true}} {
+			if err := p.nameIn(ctx, g, of[g], words, list); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return list, nil
@@ -92,8 +108,8 @@ func (p *Process) module(w Held) (found *target.Module) {
 	return found
 }
 
-// nameIn names the variables with some indices, which are in one module.
-func (p *Process) nameIn(ctx context.Context, m *target.Module, indices []int, list []Variable) error {
+// nameIn names the variables with some indices, which are of one group.
+func (p *Process) nameIn(ctx context.Context, g group, indices []int, words []Held, list []Variable) error {
 	if len(indices) == 0 {
 		return nil
 	}
@@ -101,15 +117,17 @@ func (p *Process) nameIn(ctx context.Context, m *target.Module, indices []int, l
 	for i, index := range indices {
 		addresses[i] = list[index].Address
 	}
-	f := p.file(ctx, m)
+	f := p.file(ctx, g.module)
 	if f == nil {
 		return ctx.Err()
 	}
-	// An error means that there are fewer types.
-	variables, _ := f.Variables(addresses)
+	lookUp := f.Variables
+	if g.threadLocal {
+		lookUp = f.ThreadLocals
+	}
+	variables, _ := lookUp(addresses) // an error means that there are fewer types
 	for i, v := range variables {
-		of := &list[indices[i]]
-		of.set(f, v, m.Base+of.Address)
+		list[indices[i]].set(f, v, words[indices[i]].Address)
 	}
 	return ctx.Err()
 }
@@ -120,6 +138,7 @@ func (v *Variable) set(f *file, of symbolize.Variable, address uint64) {
 	v.Name = strings.ReplaceAll(v.Name, "[abi:cxx11]", "")
 	v.Type = Short(v.Type)
 	if of.Ref != 0 {
+		f.left = maxWork
 		if found, ok := f.findInVariable(of.Ref, of.Offset, address-of.Offset); ok {
 			v.found, v.Path = found, found.path
 			v.Type = f.name(found.shown)
@@ -148,10 +167,19 @@ func (p *Process) file(ctx context.Context, m *target.Module) *file {
 	}
 	var f *file
 	if types, err := symbolize.OpenTypes(ctx, p.path(m), p.options()); err == nil {
-		f = &file{types, m}
+		f = &file{Types: types, module: m}
 	}
 	p.files[m] = f
 	return f
+}
+
+// renew allows for the work for another word.
+func (p *Process) renew() {
+	for _, f := range p.files {
+		if f != nil {
+			f.left = maxWork
+		}
+	}
 }
 
 // Close closes the files.

@@ -76,7 +76,7 @@ func TestNames(t *testing.T) {
 				}
 				require.Equal(t, roots.Global, root.Phase, name)
 				want = append(want, name)
-				words = append(words, Held{root, path.Address})
+				words = append(words, Held{Root: root, Address: path.Address})
 			}
 			require.Len(t, words, 3)
 			got, err := p.Variables(t.Context(), words)

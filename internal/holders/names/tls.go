@@ -3,8 +3,6 @@
 package names
 
 import (
-	"context"
-
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 )
@@ -26,26 +24,20 @@ const (
 	debugStructure = "_r_debug"
 )
 
-// ThreadLocal returns the thread-local variable with a word, of the thread with a thread pointer.
-func (p *Process) ThreadLocal(ctx context.Context, pointer, address uint64) (v Variable, ok bool) {
+// threadLocalAt returns the module with a word among its thread-local variables, of the thread with a thread pointer,
+// and the offset of the word, or nil.
+func (p *Process) threadLocalAt(pointer, address uint64) (m *target.Module, offset uint64) {
 	if p.threadLocal == nil {
 		p.threadLocal = p.tlsModules()
 	}
 	vector := word(p.Memory, pointer+vectorOffset)
 	for _, m := range p.threadLocal {
 		start := word(p.Memory, vector+m.id*vectorEntry)
-		if address < start || address-start >= m.size {
-			continue
+		if address >= start && address-start < m.size {
+			return m.Module, address - start
 		}
-		v = Variable{Module: m.Path, Address: address - start, word: word(p.Memory, address)}
-		if f := p.file(ctx, m.Module); f != nil {
-			// An error means that there are fewer types.
-			variables, _ := f.ThreadLocals([]uint64{v.Address})
-			v.set(f, variables[0], address)
-		}
-		return v, true
 	}
-	return v, false
+	return nil, 0
 }
 
 // tlsModules lists the modules with thread-local variables. The dynamic linker numbers them in the order in which it

@@ -33,6 +33,7 @@ func (p *Process) Steps(ctx context.Context, v *Variable, list []blocks.Range) [
 		l.via = v.found.innerPath
 	}
 	for i, b := range list {
+		p.renew()
 		c := p.refine(ctx, l.to, b)
 		last := i == len(list)-1
 		next := link{}
