@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -97,7 +98,7 @@ func (p running) resident(t *testing.T) int64 {
 // look returns where the resident memory is. The kernel may take pages of files back meanwhile.
 func (p running) look(t *testing.T) *rss.Result {
 	t.Helper()
-	r, err := Resident(p.pid)
+	r, err := Resident(t.Context(), p.pid, Options{})
 	require.NoError(t, err)
 	sum := int64(0)
 	for _, part := range r.Parts {
@@ -161,6 +162,12 @@ func TestResidentTruth(t *testing.T) {
 			case "pinned":
 				assert.InDelta(t, 16<<10, r.Malloc.Pinned.Blocks, 10)
 				assert.Equal(t, int64(96), r.Malloc.Pinned.Sizes[0].Size)
+				require.NotNil(t, r.Malloc.Pinned.Held)
+				require.Equal(t, 30, r.Malloc.Pinned.Held.Looked)
+				by := r.Malloc.Pinned.Held.By[0]
+				assert.Equal(t, "kept", by.Name)
+				assert.Equal(t, answer.Global, by.Kind)
+				assert.Equal(t, 30, by.Blocks)
 			case "arenas":
 				assert.GreaterOrEqual(t, len(r.Malloc.Arenas), 2)
 				assert.Equal(t, 17, r.Stacks)
@@ -317,12 +324,12 @@ sys.stdin.read()`
 
 // TestResidentRefused has the mappings of a process of which no snapshot is taken.
 func TestResidentRefused(t *testing.T) {
-	r, err := Resident(os.Getpid())
+	r, err := Resident(t.Context(), os.Getpid(), Options{})
 	require.NoError(t, err)
 	assert.Len(t, r.Problems, 1)
 	assert.Nil(t, r.Malloc)
 	assert.Equal(t, r.Kernel, r.Bytes)
-	_, err = Resident(-1)
+	_, err = Resident(t.Context(), -1, Options{})
 	var refusal *snapshot.Refusal
 	require.ErrorAs(t, err, &refusal)
 }

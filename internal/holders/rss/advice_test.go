@@ -4,7 +4,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+func TestSampleIsEvenlySpaced(t *testing.T) {
+	var s sample
+	for i := range uint64(100000) {
+		s.add(i)
+		step := uint64(1)
+		if len(s.list) > 1 {
+			step = s.list[1]
+		}
+		for j, got := range s.list {
+			require.Equal(t, uint64(j)*step, got)
+		}
+	}
+	assert.Greater(t, len(s.list), 60)
+}
 
 func TestAdvise(t *testing.T) {
 	const all = 1000

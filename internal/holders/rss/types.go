@@ -1,5 +1,7 @@
 package rss
 
+import "github.com/heaplapse/heaplapse/internal/holders/answer"
+
 // Schema is the version of the JSON form of Result.
 const Schema = "heaplapse.rss/1"
 
@@ -127,6 +129,10 @@ type Pinned struct {
 	Live   int64  `json:"live_bytes"`
 	Blocks int64  `json:"blocks"`
 	Sizes  []Size `json:"sizes"`
+	// Some has the addresses of some of the blocks, evenly spaced, and Held what holds these. It is nil if that was
+	// not asked, because little would be gained.
+	Some []uint64     `json:"-"`
+	Held *answer.Held `json:"held,omitempty"`
 }
 
 // Python has details about CPython's pools.

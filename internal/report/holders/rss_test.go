@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -32,7 +33,12 @@ func server() *rss.Result {
 			Blocks: 1203411, MappedBlocks: 12,
 			Sizes:  []rss.Size{{Size: 112, Blocks: 900000, Bytes: 100 * mib}, {Size: 48, Blocks: 200000, Bytes: 90 * mib}, {Size: 32, Blocks: 9, Bytes: 1}},
 			Arenas: []rss.Arena{{Main: true, Live: 200 * mib, Free: 100 * mib, Trimmable: 90 * mib}, {Free: 301 * mib}},
-			Pinned: rss.Pinned{Pages: 15616, Live: 3 * mib, Blocks: 28000, Sizes: []rss.Size{{Size: 112, Blocks: 28000, Bytes: 3 * mib}}},
+			Pinned: rss.Pinned{Pages: 15616, Live: 3 * mib, Blocks: 28000, Sizes: []rss.Size{{Size: 112, Blocks: 28000, Bytes: 3 * mib}},
+				Held: &answer.Held{Looked: 30, By: []answer.Holder{
+					{Blocks: 28, Kind: answer.Global, Name: "g_sessions", Type: "std::map<int, Session*>", File: "/src/server.cc", Line: 14,
+						Path: []answer.Step{{Via: "[…]", Type: "Session"}}},
+					{Blocks: 2, Kind: answer.Lost},
+				}}},
 		},
 		Python: &rss.Python{Pools: 3840, EmptyPools: 64},
 		Stacks: 17, EndedStacks: 2,
@@ -86,6 +92,9 @@ func TestRSSFits(t *testing.T) {
 		for _, kind := range rss.Kinds {
 			bytes := random.Int64N(1 << (10 + random.IntN(30)))
 			r.Parts, r.Bytes = append(r.Parts, rss.Part{Kind: kind, Bytes: bytes}), r.Bytes+bytes
+		}
+		if by := r.Malloc.Pinned.Held.By; random.IntN(2) == 0 {
+			by[0].Blocks, by[1].Blocks = 15, 15
 		}
 		for range random.IntN(4) {
 			r.Problems = append(r.Problems, strings.Repeat("problem ", random.IntN(30)))
