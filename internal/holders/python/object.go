@@ -41,7 +41,7 @@ func (in *Interpreter) objectIn(b blocks.Range, word words) (o object, ok bool) 
 		}
 		of, _ := word(at + objectType)
 		t := in.types.at(of)
-		if t == nil || t.before != before || b.End-at < t.basic {
+		if t == nil || t.before != before || b.End-at < t.least {
 			continue
 		}
 		n, _ := word(at + refcount)
@@ -98,6 +98,13 @@ func (in *Interpreter) note(o object, word words) {
 		in.noteList(o, word)
 	case o.kind == dequeKind:
 		in.noteDeque(o, word)
+	case o.kind == dictKind && in.minor <= 10:
+		in.noteValues(o, word)
+	case o.kind == codeKind && in.minor <= 10:
+		// What the interpreter has found out about global variables.
+		const cache = 160
+		start, _ := word(o.address + cache)
+		in.noteSlack(start, start, topmost)
 	case o.kind == byteArrayKind:
 		const buffer = 32
 		start, _ := word(o.address + buffer)
@@ -116,6 +123,16 @@ func (in *Interpreter) noteList(o object, word words) {
 		return
 	}
 	in.noteSlack(first, first+8*n, topmost)
+}
+
+// noteValues notes what is behind the values of the attributes of an object, up to 3.10: two thirds of the size of the
+// keys, which are those of all objects of a type.
+func (in *Interpreter) noteValues(o object, word words) {
+	values, _ := word(o.address + dictValues)
+	keys, _ := word(o.address + dictKeys)
+	if slots := in.read.word(keys + 8); values != 0 && slots < 1<<10 {
+		in.noteSlack(values, values+8*(slots*2/3), topmost)
+	}
 }
 
 // noteDeque notes what is before the first item and behind the last one in the blocks of a deque, which have 64
