@@ -231,8 +231,8 @@ type Holder struct {
 const (
 	// maxPath limits the blocks of a Holder: the last ones are kept.
 	maxPath = 100
-	// maxWalk limits the blocks for which Steps is made.
-	maxWalk = 1 << 16
+	// maxWalk limits the blocks for which Steps is made: of longer ways, the first and last ones are looked at.
+	maxWalk = 1 << 9
 )
 
 // Holders returns what holds the blocks at some addresses, in their order.
@@ -241,12 +241,14 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	var words []names.Held
 	var indices []int
 	functions := map[int]string{}
+	ways := make([]names.Way, len(addresses))
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
 			list[i].Kind = NotFound
 			continue
 		}
+		ways[i] = names.Way{First: p.First, Skipped: p.Skipped, Last: p.Blocks}
 		h := Holder{Kind: kinds[p.Phase], Blocks: p.Blocks}
 		if len(l.Doubts) > 0 && (h.Kind == Lost || h.Kind == Cycle) {
 			h.Kind = Doubtful
@@ -282,7 +284,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	for i := range list {
 		h := &list[i]
-		h.Steps = l.steps(ctx, h)
+		h.Steps = l.steps(ctx, h, ways[i])
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
@@ -297,9 +299,9 @@ func (l *Look) root(p graph.Path) roots.Root {
 }
 
 // steps returns the objects on the way to a block: those of Python, which are known, and between them others.
-func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
+func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step) {
 	if !slices.ContainsFunc(h.Steps, python.IsObject) {
-		return l.names.Steps(ctx, h.Variable, h.Blocks)
+		return l.names.Steps(ctx, h.Variable, way)
 	}
 	variable := h.Variable
 	for rest := h.Steps; len(rest) > 0; {
@@ -310,7 +312,7 @@ func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
 			n++
 		}
 		if n > 0 {
-			list = append(list, l.names.Steps(ctx, variable, others)...)
+			list = append(list, l.names.Steps(ctx, variable, names.Way{Last: others})...)
 		}
 		for n < len(rest) && python.IsObject(rest[n]) {
 			list = append(list, rest[n])

@@ -27,6 +27,7 @@ type Process struct {
 
 	files       map[*target.Module]*file
 	threadLocal []tlsModule // nil if they have not been asked for
+	buf         []byte
 }
 
 // Held is a word of a root.
