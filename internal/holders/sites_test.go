@@ -83,8 +83,9 @@ func TestSites(t *testing.T) {
 			run(t, build.compiler, args...)
 			checkSites(t, program, true)
 			for _, strip := range build.strip {
-				run(t, "strip", strip, program)
-				checkSites(t, program, false)
+				stripped := filepath.Join(t.TempDir(), "sites")
+				run(t, "strip", strip, "-o", stripped, program)
+				checkSites(t, stripped, false)
 			}
 		})
 	}
