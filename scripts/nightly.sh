@@ -178,7 +178,10 @@ pin=(--pin)
 ! compgen -G "$pool/*.baseline.json.gz" >/dev/null || pin=()
 case $status in
 0) good_night "${pin[@]}" || no_verdict "the run is good, but could not be saved" ;;
-1) say "a function regressed; the snapshots and all reports are in $out. For details: go tool pprof -http=: $out/gate.pb.gz" ;;
+1)
+	say "a function regressed; the snapshots and all reports are in $out. For details: go tool pprof -http=: $out/gate.pb.gz"
+	say "the next night replaces them; to keep the snapshots: heaplapse bundle $snapshots"
+	;;
 *) no_verdict "heaplapse gate ended with status $status: see above" ;;
 esac
 exit "$status"

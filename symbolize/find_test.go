@@ -142,6 +142,31 @@ func TestDebugFileInDirItself(t *testing.T) {
 	}
 }
 
+// TestUnstrippedFileOfAnotherName checks that a program with the build ID is found in a directory whatever its name is,
+// also if the stripped one is there, too.
+func TestUnstrippedFileOfAnotherName(t *testing.T) {
+	whole, dir := relinked(t, "-Wl,--build-id=0xaa11"), t.TempDir()
+	stripped := filepath.Join(t.TempDir(), "program")
+	run(t, "", "objcopy", "--strip-all", whole, stripped)
+	lines := func() (n int) {
+		got, err := ELF(t.Context(), stripped, textAddresses(t, whole)[:2000], Options{DebugDirs: []string{dir}})
+		require.NoError(t, err)
+		for _, l := range got {
+			if l.Named() && l.Frames[0].Line > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	copyFile(t, stripped, filepath.Join(dir, "a-stripped"))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "b-directory"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "c-text"), []byte("no program"), 0o600))
+	copyFile(t, relinked(t, "-Wl,--build-id=0xbb22"), filepath.Join(dir, "d-other"))
+	require.Zero(t, lines())
+	copyFile(t, whole, filepath.Join(dir, "program-1.2-unstripped"))
+	require.NotZero(t, lines())
+}
+
 // TestDebugFileBeside checks that a debug file with the build ID of a program is found beside it and in .debug, without
 // .gnu_debuglink, and that a debug or unstripped file itself can be named.
 func TestDebugFileBeside(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/status"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -118,6 +120,9 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	o.Began = func(lines []string) {
 		for _, line := range lines {
 			a.Say("%s", line)
+		}
+		if o.Duration > 0 && terminal.Is(a.Err) { // somebody waits
+			a.Say("detaches at %s; ^C detaches earlier", time.Now().Add(o.Duration).Format(time.TimeOnly))
 		}
 	}
 	a.signals.Orderly()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"maps"
 	"os"
@@ -42,6 +43,30 @@ func (a *attachable) attachTo(t *testing.T, args ...string) *recordRun {
 		return strings.Contains(text, "snapshots every") || r.cmd.Process.Signal(syscall.Signal(0)) != nil
 	})
 	return r
+}
+
+// TestAttachTellsWhenItEnds: on a terminal, where somebody waits, attach tells when it ends and how to end it earlier.
+func TestAttachTellsWhenItEnds(t *testing.T) {
+	t.Parallel()
+	p := runPlain(t, python(t), program(t, "leak.py"))
+	outer, inner := openTerminal(t)
+	cmd := exec.Command("heaplapse", "attach", p.pid(), "-o", filepath.Join(t.TempDir(), "out"), "--duration", "10m")
+	cmd.Stderr = inner
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	in := bufio.NewReader(outer)
+	for line := ""; !strings.Contains(line, "detaches at "); {
+		var err error
+		line, err = in.ReadString('\n')
+		require.NoError(t, err)
+		require.NotContains(t, line, "cannot")
+		if strings.Contains(line, "detaches at ") {
+			require.Regexp(t, `^heaplapse: detaches at \d\d:\d\d:\d\d; \^C detaches earlier\r\n$`, line)
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.NoError(t, cmd.Wait())
+	p.end(t)
 }
 
 // TestAttachPython attaches to a Python program in mid-run: the line that leaks is named, and the

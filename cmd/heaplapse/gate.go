@@ -14,10 +14,12 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/record"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -32,6 +34,7 @@ type gateFlags struct {
 	evidence        []string
 	thresholds      gate.Override
 	force, require  bool
+	next            string // a command about the run that is judged; it may be empty
 }
 
 func (a *app) gateCommand() *cobra.Command {
@@ -55,7 +58,10 @@ baseline set is empty or missing, passes.
 Exit status: 0 no regression; 1 a regression; 2 usage error, unreadable input, or runs that are
 not comparable.`,
 		Args: help.Args(onlyFlags),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.gate(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.next = f.growthCommand(cmd.Flags())
+			return a.gate(cmd.Context(), &f)
+		},
 	}
 	f.add(cmd)
 	return cmd
@@ -125,13 +131,15 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	result, err := gate.Compare(current, runs, reference, o)
 	var notComparable *gate.NotComparableError
 	if errors.As(err, &notComparable) {
-		return errors.New(gatereport.NotComparable(notComparable, flagname.All()))
+		report := f.Report(gate.Refuse(current, runs, reference))
+		report.Refusal = gatereport.NotComparable(notComparable, flagname.All())
+		return errors.Join(errors.New(report.Refusal), f.Write(a.Out, report))
 	}
 	if err != nil {
 		return err
 	}
 	report := f.Report(result)
-	report.Losses, report.Absent = losses, f.absent()
+	report.Losses, report.Absent, report.Next = losses, f.absent(), f.next
 	if c := a.settings.Config; c != nil && c.OfGate() {
 		report.Config = a.settings.Path
 	}
@@ -142,6 +150,30 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		a.status = exitFound
 	}
 	return nil
+}
+
+// growthCommand is the command that judges the run by itself, from the same files; "" if they cannot be read again.
+func (f *gateFlags) growthCommand(flags *pflag.FlagSet) string {
+	if f.current == "-" || strings.HasSuffix(f.current, baseline.Suffix) {
+		return ""
+	}
+	words := []string{"heaplapse growth", record.ShellQuote(f.current)}
+	for _, name := range []string{
+		"process", "blame-rules", "binary", "sysroot", "debug-dir", "debuginfod", "perf-map",
+	} {
+		flag := flags.Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+name, record.ShellQuote(v))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // absent tells which paths have no earlier runs.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -67,13 +68,18 @@ are judged, and the sites are those of the worst.
   heaplapse growth DIR --since 10m --explain 1    # why the first site of the table has its verdict
   heaplapse growth DIR --fail-on leak             # ends with status 1 if there is a leak`,
 		Args: help.SomePath(),
-		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if f.all && !cmd.Flags().Changed("top") {
+				f.limit = math.MaxInt
+			}
+			return a.growth(cmd.Context(), &f, paths)
+		},
 	}
 	f.judgeFlags.add(cmd)
 	flagset.DefineEvidence(cmd, &f.evidence)
 	f.addFailOn(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
+		flags.BoolVar(&f.all, "all", false, "list all sites, stable ones, too")
 		flags.Var(flagset.Count(&f.stacks, 0), "stacks", "show `N` call paths of each site with all frames")
 		flags.Lookup("stacks").NoOptDefVal = "1"
 		flags.StringVar(&f.explain, "explain", "", "print the numbers that the verdict on `SITE` is based on: its rank in the table, a part of its function, file:line or module, or a regular expression")
@@ -100,7 +106,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.Var(&f.memoryLimit, "memory-limit", "forecast when the process reaches `SIZE`")
 	})
-	f.AllProcesses = true
+	f.Usual = "all are judged, and the worst is shown"
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` sites")

@@ -18,6 +18,7 @@ import (
 )
 
 type holdersFlags struct {
+	rss       bool
 	top       int
 	demangle  string
 	debugDirs []string
@@ -37,9 +38,11 @@ preparation and no recording. Its threads are stopped for some milliseconds, whi
 of itself; heaplapse reads the copy, and removes it.
 
   heaplapse holders 4711
+  heaplapse holders 4711 --rss    where its resident memory is, and what would make it less
 
 It works on x86-64 with glibc's malloc and CPython 3.8 and later. Names of types, variables and
-attributes are told, but no key and no value of the program's data. See docs/holders.md.
+attributes are told, but no key and no value of the program's data. See docs/holders.md
+and docs/rss.md.
 
 Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`,
 		Args: help.Between(1, 1),
@@ -48,14 +51,19 @@ Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`
 			if err != nil || pid <= 0 {
 				return help.Error(cmd, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0]))
 			}
+			if f.rss {
+				return a.resident(&f, pid)
+			}
 			return a.holders(cmd.Context(), &f, pid)
 		},
 	}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&f.rss, "rss", false, "tell where the resident memory is, also what is free in allocators, and what helps")
 		flags.Var(flagset.Count(&f.top, 10), "top", "tell what holds the `N` sizes of blocks with most memory")
 		flagset.DefineDemangle(flags, &f.demangle, "simple")
 	})
 	f.Flags.Add(cmd, "text", "json")
+	cmd.MarkFlagsMutuallyExclusive("rss", "top")
 	flagset.Manglings.Complete(cmd)
 	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
 		flagset.DefineDebugDirs(flags, &f.debugDirs)
@@ -78,6 +86,19 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 		return err
 	}
 	r := &holdersreport.Report{Look: look, All: a.Verbose}
+	if f.ToStdout() {
+		r.Width = terminal.Width(a.Out)
+	}
+	return f.Render(a.Out, r)
+}
+
+// resident tells where the resident memory of a process is.
+func (a *app) resident(f *holdersFlags, pid int) error {
+	result, err := holders.Resident(pid)
+	if err != nil {
+		return err
+	}
+	r := &holdersreport.RSS{Result: result}
 	if f.ToStdout() {
 		r.Width = terminal.Width(a.Out)
 	}

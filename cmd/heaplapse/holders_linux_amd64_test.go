@@ -44,4 +44,11 @@ func TestHolders(t *testing.T) {
 	require.NoError(t, err)
 	validate(t, compileSchema(t, "holders"), string(look))
 
+	look, err = exec.Command("heaplapse", "holders", pid, "--rss").CombinedOutput()
+	require.NoError(t, err, "%s", look)
+	assert.Regexp(t, `^RSS [0-9.]+ MiB of process `+pid+` \(shop\)\n(.*\n)*.* blocks of malloc in use \(.*\n`, string(look))
+	look, err = exec.Command("heaplapse", "holders", pid, "--rss", "--format", "json").Output()
+	require.NoError(t, err)
+	validate(t, compileSchema(t, "rss"), string(look))
+
 }

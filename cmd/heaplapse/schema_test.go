@@ -100,6 +100,9 @@ func TestGateMeetsItsSchemas(t *testing.T) {
 			validate(t, schema, out)
 		}
 	}
+	out, stderr, code := invoke(t, "gate", "-q", "--baseline", testutil.Data(t, "leaky"), "--current", testutil.Data(t, "node"), "-o", "json=-")
+	require.Equal(t, exitFailure, code, stderr)
+	validate(t, schemas["--json"], out)
 }
 
 func TestSymbolizeJSONMeetsItsSchema(t *testing.T) {

@@ -48,7 +48,7 @@ processes, it lists all, and the functions of the largest.
 		types.Var(flags, &f.sample, string(convert.InuseSpace), "list by `VALUE`: "+types.String())
 	})
 	flagset.SampleTypes.Complete(cmd)
-	f.AllProcesses = true
+	f.Usual = "the one with the largest heap"
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` functions")

@@ -3,6 +3,7 @@ package baseline
 import (
 	"math"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -89,6 +90,12 @@ func (m *Meta) When() time.Time {
 func (m *Meta) OtherMethod(o *Meta) bool {
 	return m.Method != o.Method && m.Method != "" && o.Method != ""
 }
+
+// interpreters are programs that rarely change from run to run, because they run the code that does.
+var interpreters = regexp.MustCompile(`^(java|lua|node|perl|php|python|ruby)[-.0-9]*$`)
+
+// Interpreted reports whether the main program is an interpreter.
+func (m *Meta) Interpreted() bool { return interpreters.MatchString(m.Program) }
 
 // Level summarizes a site, or a heap, over a run.
 type Level struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -123,10 +122,13 @@ func (r *Result) latest() *baseline.Run {
 	return r.Reference
 }
 
-// programOf is the program of a run, with its build ID.
+// programOf is the program of a run, which may be an interpreter, with its build ID.
 func programOf(m *baseline.Meta) string {
 	const shown = 8
-	return strings.TrimSpace(m.Program + " " + m.BuildID[:min(shown, len(m.BuildID))])
+	if m.BuildID == "" {
+		return m.Program
+	}
+	return strings.TrimSpace(m.Program + " build " + m.BuildID[:min(shown, len(m.BuildID))])
 }
 
 // tellsPrograms reports whether both heaps are large enough for a judgement of how they match: each
@@ -185,15 +187,12 @@ func (rs runs) otherProgram() []Note {
 	return nil
 }
 
-// interpreters are programs that rarely change from run to run, because they run the code that does.
-var interpreters = regexp.MustCompile(`^(java|lua|node|perl|php|python|ruby)[-.0-9]*$`)
-
 // otherInterpreter is a note on the first run under another build of the same interpreter.
 func (rs runs) otherInterpreter() []Note {
 	current := &rs.current().Meta
 	for _, r := range rs.earlier() {
 		m := &r.Meta
-		if m.Program == current.Program && interpreters.MatchString(m.Program) && m.BuildID != current.BuildID {
+		if m.Program == current.Program && m.Interpreted() && m.BuildID != current.BuildID {
 			return []Note{{Kind: NoteOtherInterpreter, Run: m.Name, Text: programOf(m), Other: programOf(current)}}
 		}
 	}

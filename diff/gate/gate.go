@@ -44,3 +44,9 @@ func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run
 	result.Notes = append(notes, forced(unrelated)...)
 	return result, nil
 }
+
+// Refuse returns the result of runs that are not comparable: it only has the runs.
+func Refuse(current *baseline.Run, set []*baseline.Run, reference *baseline.Run) *Result {
+	rs, _ := selectRuns(current, set, reference)
+	return &Result{Verdict: Refused, Current: current, Baselines: rs.baselines(), Reference: rs.referenceRun()}
+}

@@ -45,6 +45,8 @@ type Verdict string
 const (
 	Pass Verdict = "pass"
 	Fail Verdict = "fail"
+	// Refused means that there is no verdict, because the runs are not comparable. [Compare] returns an error then.
+	Refused Verdict = "not-comparable"
 )
 
 // Status is what happened to a row.

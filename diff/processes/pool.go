@@ -49,7 +49,12 @@ func (pools Pools) Result(
 	key func(*growth.Site) Key,
 	o growth.Options,
 ) *growth.Result {
-	of := func(s *growth.Site) []growth.Evidence { return pools[key(s)] }
+	of := func(s *growth.Site) []growth.Evidence {
+		if !s.CanLeak { // it did not grow in this process
+			return nil
+		}
+		return pools[key(s)]
+	}
 	return r.Pooled(of, pools[heapOf(p)], o)
 }
 

@@ -86,5 +86,8 @@ func TestPools(t *testing.T) {
 	require.Equal(t, 2, pooled.Result.Sites[0].Pool.Processes)
 	require.Equal(t, int64(10<<20), pooled.Result.Sites[0].Pool.Gained)
 	require.Equal(t, *pooled.Chance, pooled.Result.Sites[0].Confidence)
+	stays := growth.Result{Sites: []growth.Site{{Members: []symbolize.SiteID{3}}}}
+	again := pools.Result(&stays, &all[0].Process, func(*growth.Site) Key { return key }, growth.Options{})
+	require.Nil(t, again.Sites[0].Pool, "the site did not grow in this process")
 	require.Equal(t, Judged{}, pools.Pooled(Judged{}, growth.Options{}), "there is nothing to judge again")
 }

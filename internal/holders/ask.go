@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"os"
 	"path"
 	"slices"
@@ -103,51 +102,6 @@ func spread[T any](list []T) []T {
 	return chosen
 }
 
-// class is a group of blocks of about the same size.
-type class struct {
-	answer.Group
-	seen   int64
-	chosen []uint64
-}
-
-// Groups tells what holds the blocks of the sizes that have most memory, most first.
-func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
-	classes := map[int]*class{}
-	for b := range l.used() {
-		c := classes[classOf(b.Size())]
-		if c == nil {
-			c = &class{Group: answer.Group{Least: int64(b.Size())}}
-			classes[classOf(b.Size())] = c
-		}
-		c.Blocks, c.Bytes = c.Blocks+1, c.Bytes+int64(b.Size())
-		c.Least, c.Most = min(c.Least, int64(b.Size())), max(c.Most, int64(b.Size()))
-	}
-	list := make([]*class, 0, len(classes))
-	for _, c := range classes {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b *class) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Least, b.Least))
-	})
-	list = list[:min(len(list), most)]
-	for b := range l.used() {
-		c := classes[classOf(b.Size())]
-		if c.seen*looked/c.Blocks >= int64(len(c.chosen)) {
-			c.chosen = append(c.chosen, b.Start)
-		}
-		c.seen++
-	}
-	groups := make([]answer.Group, len(list))
-	for i, c := range list {
-		var err error
-		if c.Held, err = l.held(ctx, c.chosen); err != nil {
-			return nil, err
-		}
-		groups[i] = c.Group
-	}
-	return groups, nil
-}
-
 // used iterates over the blocks that are in use.
 func (l *Look) used() func(yield func(blocks.Block) bool) {
 	return func(yield func(blocks.Block) bool) {
@@ -159,16 +113,6 @@ func (l *Look) used() func(yield func(blocks.Block) bool) {
 			}
 		}
 	}
-}
-
-// classOf returns a number for a size: its own up to 1 KiB, and one of eight for each doubling above.
-func classOf(size uint64) int {
-	const exact = 10 // bits
-	if size < 1<<exact {
-		return int(size)
-	}
-	n := bits.Len64(size)
-	return n<<exact | int(size>>(n-4))
 }
 
 // held tells what holds the blocks at some addresses. Equal answers are one.

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 )
 
@@ -31,4 +32,10 @@ func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
 		return nil, err
 	}
 	return c.Ask(ctx, q)
+}
+
+// Resident returns a [snapshot.Refusal].
+func Resident(pid int) (*rss.Result, error) {
+	_, err := snapshot.Take(pid, snapshot.Options{})
+	return nil, err
 }

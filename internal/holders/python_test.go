@@ -20,7 +20,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// interpreters returns the interpreter of the distribution, and those of pyenv, by version.
+// interpreters returns the interpreter of the distribution, those of pyenv, and those of the variable HEAPLAPSE_PYTHONS, by
+// version.
 func interpreters(t *testing.T) map[string]string {
 	t.Helper()
 	list := []string{testutil.NeedFile(t, "/usr/bin/python3")}
@@ -28,9 +29,10 @@ func interpreters(t *testing.T) map[string]string {
 	require.NoError(t, err)
 	more, err := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
 	require.NoError(t, err)
+	more = append(more, filepath.SplitList(os.Getenv("HEAPLAPSE_PYTHONS"))...)
 	found := map[string]string{}
 	for _, path := range append(list, more...) {
-		const script = "import sys; print('%d.%d' % sys.version_info[:2], (3, 8) <= sys.version_info < (3, 14))"
+		const script = "import sys; print('%d.%d' % sys.version_info[:2], (3, 8) <= sys.version_info < (3, 15))"
 		out, err := exec.Command(path, "-c", script).Output()
 		require.NoError(t, err)
 		version, supported, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
@@ -98,17 +100,21 @@ var held = map[string]string{
 	"ordered":   "module __main__.ORDERED (collections.OrderedDict, 30) → […] (list, 1)",
 	"nested": "module __main__.NESTED (collections.defaultdict, 5) → […] (list, 6) → […] (dict, 2)" +
 		" → […] (bytearray)",
-	"queue":          "module __main__.QUEUE (queue.Queue of 100).queue (collections.deque, 30) → […] (bytes)",
-	"class":          "module __main__.Handler (type).seen (list, 30) → […] (bytearray)",
-	"inner class":    "module __main__.Outer (type).Inner (type).kept (list, 30) → […] (bytearray)",
-	"instance dict":  "module __main__.SERVICE (__main__.Service).cache (dict, 30) → […] (dict, 1)",
-	"object":         "module __main__.OBJECTS (list, 60) → […] (__main__.Item)",
-	"attribute":      "module __main__.OBJECTS (list, 60) → […] (__main__.*).payload (bytes)",
-	"late attribute": "module __main__.OBJECTS (list, 60) → […] (__main__.Late).added (bytes)",
-	"wide":           "module __main__.MANY (list, 30) → […] (__main__.Wide).last (list, 1)",
-	"list subclass":  "module __main__.NAMES (__main__.Names, 30) → […] (str)",
-	"list attribute": "module __main__.NAMES (__main__.Names, 30).origin (bytearray)",
-	"slot":           "module __main__.SLOTTED (list, 30) → […] (__main__.Slotted).buffer (bytes)",
+	"queue":             "module __main__.QUEUE (queue.Queue, 30 of 100).queue (collections.deque, 30) → […] (bytes)",
+	"class":             "module __main__.Handler (type).seen (list, 30) → […] (bytearray)",
+	"inner class":       "module __main__.Outer (type).Inner (type).kept (list, 30) → […] (bytearray)",
+	"instance dict":     "module __main__.SERVICE (__main__.Service).cache (dict, 30) → […] (dict, 1)",
+	"object":            "module __main__.OBJECTS (list, 60) → […] (__main__.Item)",
+	"attribute":         "module __main__.OBJECTS (list, 60) → […] (__main__.*).payload (bytes)",
+	"late attribute":    "module __main__.OBJECTS (list, 60) → […] (__main__.Late).added (bytes)",
+	"wide":              "module __main__.MANY (list, 30) → […] (__main__.Wide).last (list, 1)",
+	"looks like":        "module __main__.OPTIONS (list, 30) → […] (__main__.Option).value (list, 1)",
+	"list like int":     "module __main__.LISTS (list, 90) → […] (list, 3) → […] (bytearray)",
+	"list like item":    "module __main__.LISTS (list, 90) → […] (list, 5) → […] (bytearray)",
+	"list like slotted": "module __main__.LISTS (list, 90) → […] (list, 8) → […] (bytearray)",
+	"list subclass":     "module __main__.NAMES (__main__.Names, 30) → […] (str)",
+	"list attribute":    "module __main__.NAMES (__main__.Names, 30).origin (bytearray)",
+	"slot":              "module __main__.SLOTTED (list, 30) → […] (__main__.Slotted).buffer (bytes)",
 	"closure": "module __main__.ADD (function *add) → closure variable kept (list, 30)" +
 		" → […] (bytearray)",
 	"default": "module __main__.with_default (function with_default) → default argument (list, 30)" +

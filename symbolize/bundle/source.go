@@ -90,10 +90,10 @@ func (s source) Fetch(_ context.Context, buildID, kind string) *elffile.File {
 // InDir implements files.Source.
 func (s source) InDir(dir, buildID string) *elffile.File {
 	for _, f := range s.bundle.Index.Files {
-		if f.Path != dir && (filepath.Dir(f.Path) != filepath.Clean(dir) || filepath.Ext(f.Path) != ".debug") {
+		if f.Path != dir && filepath.Dir(f.Path) != filepath.Clean(dir) {
 			continue
 		}
-		if file := files.WithBuildID(s, f.Path, buildID); file != nil {
+		if file := files.Named(files.WithBuildID(s, f.Path, buildID)); file != nil {
 			return file
 		}
 	}

@@ -121,6 +121,9 @@ func (w *walk) walkArena(a arena) {
 		return
 	}
 	top := s.word(0)
+	if top == a.top {
+		return // the arena has no memory yet: its top is the first list, which is empty
+	}
 	if a.main {
 		w.walkMain(top)
 		return

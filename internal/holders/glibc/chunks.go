@@ -36,7 +36,7 @@ func (w *walk) walkChunks(r blocks.Range, top uint64) (foundTop bool, err error)
 		size := word &^ flags
 		if isFencepost(word, r.End-chunk) {
 			region.End = chunk + headerSize
-			return false, w.Blocks.Add(region)
+			return false, w.addHeap(region)
 		}
 		if size < minSize || size%16 != 0 || size > r.End-chunk || word&mapped != 0 ||
 			!region.Add(chunk+headerSize, chunk == top) {
@@ -44,10 +44,20 @@ func (w *walk) walkChunks(r blocks.Range, top uint64) (foundTop bool, err error)
 		}
 		if chunk == top {
 			region.End = chunk + size
-			return true, w.Blocks.Add(region)
+			return true, w.addHeap(region)
 		}
 		before, chunk = chunk, chunk+size
 	}
+}
+
+// addHeap adds the blocks of a heap to those of the arena.
+func (w *walk) addHeap(region *blocks.Region) error {
+	if err := w.Blocks.Add(region); err != nil {
+		return err
+	}
+	a := &w.Arenas[len(w.Arenas)-1]
+	a.Heaps = append(a.Heaps, region)
+	return nil
 }
 
 // isFencepost reports whether a chunk only marks the end of a heap. rest is what is left of the heap.

@@ -66,7 +66,7 @@ func (w *walk) freeFastbins(a arena) {
 		// It is the address of the header, which counts as a part of the block before: that would be held.
 		at := a.top - toFastbins + 8*uint64(i)
 		w.Own = append(w.Own, blocks.Range{Start: at, End: at + 8})
-		w.Cached += w.freeList(head, size, true, headerSize)
+		w.Cached += len(w.freeList(head, size, true, headerSize))
 	}
 }
 
@@ -83,7 +83,8 @@ func (w *walk) freeCache(b blocks.Block) {
 		w.Caches++
 		for i := range c.lists {
 			if head := c.head(content, i); head != 0 {
-				w.Cached += w.freeList(head, blockSize(i), i < sameSize, 0)
+				list := w.freeList(head, blockSize(i), i < sameSize, 0)
+				w.Cached, w.InCaches = w.Cached+len(list), append(w.InCaches, list...)
 			}
 		}
 		return
@@ -130,24 +131,24 @@ func (w *walk) isBlock(address, size uint64, exact bool) bool {
 	return ok && b.Start == address && !b.Free && (b.Size() == size || !exact && b.Size() > size)
 }
 
-// freeList marks the blocks in a list as free, and returns how many there are. Links point offset bytes before
+// freeList marks the blocks in a list as free, and returns them. Links point offset bytes before
 // a block. Each block is marked once, so that the loop ends.
-func (w *walk) freeList(block, size uint64, exact bool, offset uint64) (n int) {
+func (w *walk) freeList(block, size uint64, exact bool, offset uint64) (list []uint64) {
 	for block != 0 {
 		if !w.isBlock(block, size, exact) {
 			w.problem("a list of free blocks of %d bytes leads to %#x", size, block)
-			return n
+			return list
 		}
 		w.Blocks.SetFree(block)
-		n++
+		list = append(list, block)
 		var b [8]byte
 		if w.Memory.Read(block, b[:]) != nil {
 			w.problem("the free block at %#x cannot be read", block)
-			return n
+			return list
 		}
 		block = w.next(block, binary.LittleEndian.Uint64(b[:]), size, exact, offset)
 	}
-	return n
+	return list
 }
 
 // next returns the block that follows in a list, or 0. The link is combined with its own address from 2.32 on.

@@ -24,6 +24,10 @@ type Process struct {
 type Heap struct {
 	// Blocks has the blocks of all arenas, and large ones.
 	Blocks blocks.Set
+	// Arenas lists the arenas, the main one first.
+	Arenas []Arena
+	// InCaches has the addresses of the blocks in the caches of threads.
+	InCaches []uint64
 	// Own lists the memory in which the allocator keeps its own data.
 	Own []blocks.Range
 	// Problems lists what does not fit. If there is any, blocks may be missing or wrong.
@@ -31,6 +35,13 @@ type Heap struct {
 	// Cached is the number of free blocks in fastbins and in the caches of threads, Caches the number of
 	// these, and Mapped the number of blocks with a mapping of their own.
 	Cached, Caches, Mapped int
+}
+
+// Arena is an arena of malloc: memory with a lock of its own.
+type Arena struct {
+	Main bool
+	// Heaps has its memory. The last block of the first one is that from which new blocks are cut.
+	Heaps []*blocks.Region
 }
 
 // ErrNoArena is returned if the C library has no arena: the process does not use its malloc.
@@ -45,6 +56,7 @@ func Walk(p Process) (*Heap, error) {
 	}
 	for _, a := range arenas {
 		w.Own = append(w.Own, blocks.Range{Start: a.top, End: a.top + toEnd})
+		w.Arenas = append(w.Arenas, Arena{Main: a.main})
 		w.walkArena(a)
 	}
 	w.findMapped()

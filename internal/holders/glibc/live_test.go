@@ -164,10 +164,27 @@ func TestWalkLive(t *testing.T) {
 				assert.Empty(t, check(h, live, freed))
 				assert.GreaterOrEqual(t, h.Caches, c.caches)
 				checkOwn(t, h, s.Memory)
+				checkArenas(t, h)
 				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d mapped, %d regions", len(live), len(freed), h.Cached,
 					h.Caches, h.Mapped, len(h.Blocks.Regions()))
 			})
 		}
+	}
+}
+
+// checkArenas checks that each block that is not mapped is in one arena, and that those in caches are free.
+func checkArenas(t *testing.T, h *Heap) {
+	t.Helper()
+	heaps := 0
+	for i, a := range h.Arenas {
+		assert.Equal(t, i == 0, a.Main)
+		heaps += len(a.Heaps)
+	}
+	assert.Len(t, h.Blocks.Regions(), heaps+h.Mapped)
+	assert.LessOrEqual(t, len(h.InCaches), h.Cached)
+	for _, address := range h.InCaches {
+		b, ok := h.Blocks.Find(address)
+		assert.True(t, ok && b.Start == address && b.Free, "%#x", address)
 	}
 }
 

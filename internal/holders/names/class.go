@@ -3,7 +3,9 @@
 package names
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
@@ -37,9 +39,48 @@ func (c content) startsAt(b blocks.Range) bool {
 	return size > 0 && (c.at-b.Start)%size == 0 && repeats(size, b)
 }
 
+// ClassOf returns the class whose table of virtual functions is at an address, or "" if it is none.
+func (p *Process) ClassOf(ctx context.Context, table uint64) string {
+	if table%8 != 0 || !p.isMapped(table) {
+		return ""
+	}
+	class, known := p.classes[table]
+	if known {
+		return class
+	}
+	class, _ = p.classOf(ctx, table)
+	if p.classes == nil {
+		p.classes = map[uint64]string{}
+	}
+	if len(p.classes) < maxClasses {
+		p.classes[table] = class
+	}
+	return class
+}
+
+// maxClasses limits how many addresses are remembered.
+const maxClasses = 1 << 20
+
+// isMapped reports whether an address is in the memory of a file.
+func (p *Process) isMapped(address uint64) bool {
+	if p.mapped == nil {
+		p.mapped = []blocks.Range{}
+		for _, m := range p.Mappings {
+			if strings.HasPrefix(m.Path, "/") {
+				p.mapped = append(p.mapped, blocks.Range{Start: m.Start, End: m.End})
+			}
+		}
+	}
+	i, found := slices.BinarySearchFunc(p.mapped, address, func(r blocks.Range, a uint64) int { return cmp.Compare(r.Start, a) })
+	return found || i > 0 && p.mapped[i-1].Contains(address)
+}
+
 // class returns the class of the object at an address, and the file that has its table of virtual functions.
 func (p *Process) class(ctx context.Context, address uint64) (string, *file) {
-	table := word(p.Memory, address)
+	return p.classOf(ctx, word(p.Memory, address))
+}
+
+func (p *Process) classOf(ctx context.Context, table uint64) (string, *file) {
 	m := p.moduleAt(table)
 	if m == nil {
 		return "", nil

@@ -26,7 +26,9 @@ type Process struct {
 	Options symbolize.Options
 
 	files       map[*target.Module]*file
-	threadLocal []tlsModule // nil if they have not been asked for
+	threadLocal []tlsModule       // nil if they have not been asked for
+	mapped      []blocks.Range    // the files, by address
+	classes     map[uint64]string // by the addresses of tables of virtual functions
 	buf         []byte
 }
 

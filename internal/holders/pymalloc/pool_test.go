@@ -82,14 +82,21 @@ func TestWalk(t *testing.T) {
 			first := uint64(start+whole-1) &^ uint64(whole-1)
 			var want []uint64
 			n := 0
+			var empty []blocks.Range
 			for i := range uint64(pools) {
 				if random.IntN(4) > 0 {
-					want = append(want, m.fill(random, first+i*uint64(whole), whole, (class+1)*alignment)...)
+					at := first + i*uint64(whole)
+					used := m.fill(random, at, whole, (class+1)*alignment)
+					want = append(want, used...)
 					n++
+					if len(used) == 0 {
+						empty = append(empty, blocks.Range{Start: at, End: at + uint64(whole)})
+					}
 				}
 			}
 			set, r := m.walk(t)
-			assert.Equal(t, Result{Pools: n}, r)
+			assert.Equal(t, set.Regions(), r.Regions)
+			assert.Equal(t, Result{Pools: n, Empty: empty, Regions: r.Regions}, r)
 			slices.Sort(want)
 			assert.Equal(t, want, inUse(set))
 			for _, address := range want {

@@ -20,6 +20,9 @@ type Process struct {
 type Result struct {
 	// Pools is the number of pools, and Changing the number of those that a thread was changing.
 	Pools, Changing int
+	// Regions has the blocks of adjacent pools, and Empty the pools that have no block in use.
+	Regions []*blocks.Region
+	Empty   []blocks.Range
 }
 
 // pageSize is the size of the smallest pool, and largest that of the largest one.
@@ -96,12 +99,16 @@ func (w *walk) flush() error {
 		}
 	}
 	w.run = w.run[:0]
+	w.Regions = append(w.Regions, region)
 	return w.set.Add(region)
 }
 
 // addBlocks adds the blocks of a pool to a region. The header and what is left at the end are free blocks.
 func (w *walk) addBlocks(region *blocks.Region, p pool) error {
 	w.Pools++
+	if p.used == 0 {
+		w.Empty = append(w.Empty, p.Range)
+	}
 	content := w.content[:p.Range.Size()]
 	if err := w.Memory.Read(p.Start, content); err != nil {
 		return fmt.Errorf("pool at %#x: %w", p.Start, err)

@@ -35,7 +35,7 @@ func (in *Interpreter) values(o object) uint64 {
 		if v := in.read.word(o.address - 24); v&1 != 0 {
 			return v + 1
 		}
-	case 13:
+	case 13, 14:
 		const valid = 3 // byte of {capacity, size, embedded, valid}
 		at := o.address + o.basic
 		if o.flags&inlineValues != 0 && in.read.word(o.address-24) == 0 && in.read.byte(at+valid) != 0 {

@@ -1,4 +1,4 @@
-// Package python understands the memory of CPython 3.8 to 3.13 with the global interpreter lock, in a process that does
+// Package python understands the memory of CPython 3.8 to 3.14 with the global interpreter lock, in a process that does
 // not run: which blocks have objects, which of their words are no references, from which modules and frames
 // the program reaches them, and what the objects on a path are called.
 //

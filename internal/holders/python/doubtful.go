@@ -121,6 +121,10 @@ func (in *Interpreter) keysSlack(d *doubts) {
 
 // objectParts adds the doubtful words of an object.
 func (in *Interpreter) objectParts(d *doubts, o object) {
+	if o.exact && (o.kind == strKind || o.kind == bytesKind || o.kind == intKind) && in.isWhole(d, o) {
+		in.data(d, o)
+		return
+	}
 	end := in.end(d, o)
 	d.add(o.address+end, d.b.End)
 	switch {
@@ -128,8 +132,8 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 		in.weakRef(d, o)
 	case o.kind == strKind:
 		d.add(o.address+size, o.address+strState+8)
-	case o.exact && (o.kind == bytesKind || o.kind == intKind || o.kind == floatKind || o.kind == tupleKind):
-		d.add(o.address+size, o.address+tupleItems)
+	case o.exact && o.kind == tupleKind:
+		d.add(o.address+size, o.address+in.tupleItems)
 	case o.kind == frameKind:
 		in.frame(d, o)
 	case o.kind == codeKind && in.codeBytes != 0:
@@ -142,6 +146,50 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 	}
 	if in.minor >= 12 && o.flags&managedWeakRef != 0 {
 		d.add(d.b.Start, d.b.Start+8)
+	}
+}
+
+// isWhole reports whether an object with data only is one for sure: its length fits into the block.
+func (in *Interpreter) isWhole(d *doubts, o object) bool {
+	const most, immortal = 1 << 24, 1 << 31 // references
+	references, _ := d.word(o.address + refcount)
+	if n := references & (1<<32 - 1); n > most && n < immortal {
+		return false
+	}
+	n, _ := d.word(o.address + size)
+	room := d.b.End - o.address
+	switch o.kind {
+	case intKind:
+		const tagBits = 3
+		if in.minor >= 12 {
+			n >>= tagBits // number of digits, and sign
+		} else if int64(n) < 0 {
+			n = -n
+		}
+		return n <= room && dataStart+4*max(n, 1) <= room
+	case bytesKind:
+		return n <= room && dataStart+n < room
+	}
+	state, _ := d.word(o.address + strState)
+	return in.text(uint32(state)) != 0 && n <= room && in.text(uint32(state))+n < room
+}
+
+// dataStart is where the digits of an int begin. In bytes it is behind the hash, and the data follows.
+const dataStart = 24
+
+// data adds the words of an object with data only, and what is behind it in its block: they are certainly none. A str
+// may refer to its text in other encodings.
+func (in *Interpreter) data(d *doubts, o object) {
+	from := len(d.list)
+	if o.kind != strKind {
+		d.add(o.address+size, d.b.End)
+	} else {
+		state, _ := d.word(o.address + strState)
+		d.add(o.address+size, o.address+strState+8)
+		d.add(o.address+in.text(uint32(state)), d.b.End)
+	}
+	for i := range d.list[from:] {
+		d.list[from+i].None = true
 	}
 }
 
@@ -170,7 +218,7 @@ func (in *Interpreter) end(d *doubts, o object) uint64 {
 	n = min(n, d.b.Size())
 	switch {
 	case o.exact && (o.kind == bytesKind || o.kind == intKind || o.kind == floatKind):
-		return size
+		return size // it may be the items of a list that look like an object
 	case o.kind == strKind:
 		state, _ := d.word(o.address + strState)
 		if text := in.text(uint32(state)); text != 0 && o.exact {
@@ -194,14 +242,17 @@ const generatorState = 5
 
 // frameEnd returns the offset, from the start of its generator, of the end of an interpreter frame that does not run.
 func (in *Interpreter) frameEnd(d *doubts, frame, state uint64) uint64 {
-	start := frame - in.generatorFrame
 	w, _ := d.word(state &^ 7)
 	if int8(w>>(state%8*8)) >= 1 {
-		return in.generatorFrame + frameWords
+		return in.generatorFrame + in.frameWords
 	}
 	top, _ := d.word(frame + frameTop)
-	if n := int32(top); n >= 0 {
-		return frame - start + frameWords + 8*uint64(n)
+	if in.minor >= 14 {
+		if start := frame - in.generatorFrame; d.b.Contains(top) && top > frame && int8(w>>(state%8*8)) < 0 {
+			return top - start
+		}
+	} else if n := int32(top); n >= 0 {
+		return in.generatorFrame + in.frameWords + 8*uint64(n)
 	}
 	return topmost
 }

@@ -27,6 +27,7 @@ type Interpreter struct {
 	kinds   map[uint64]kind // the same by address
 	runtime target.Range    // _PyRuntime
 	types   types
+	low     []blocks.Range // data of modules at low addresses
 	// passes are the windows of the two passes of graph.Build.
 	passes [2]blocks.Window
 
@@ -84,7 +85,13 @@ func find(p Process, symbol symbols) (*Interpreter, error) {
 	for i := range in.passes {
 		in.passes[i] = blocks.Window{Memory: p.Memory, Within: blocks.Range{End: topmost}}
 	}
-	in.findTypes(writableData(p.Mappings))
+	data := writableData(p.Mappings)
+	for _, r := range data {
+		if r.Start < 1<<40 {
+			in.low = append(in.low, r)
+		}
+	}
+	in.findTypes(data)
 	return in, nil
 }
 

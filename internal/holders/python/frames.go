@@ -9,10 +9,9 @@ import (
 
 // Offsets from 3.11 on.
 const (
-	frameFrame    = 24 // address of the interpreter frame in a frame object
-	frameTop      = 64 // number of words in use of an interpreter frame, 32 bits, or -1 if it runs
-	frameWords    = 72 // its variables and its stack
-	frameSpecials = frameWords
+	frameFrame = 24 // address of the interpreter frame in a frame object
+	frameTop   = 64 // number of words in use of an interpreter frame, 32 bits, or -1 if it runs; from 3.14 on, an address
+	tagBits    = 3  // of a word of a frame, from 3.14 on
 
 	threadPrevious    = 0
 	threadNext        = 8
@@ -145,13 +144,13 @@ func (in *Interpreter) frameObjectAt(address uint64) uint64 {
 // framesIn returns the interpreter frames in a part of the data stack.
 func (in *Interpreter) framesIn(r blocks.Range) (list []uint64) {
 	for at := r.Start; at < r.End && len(list) < maxFrames; {
-		c, ok := in.object(in.read.word(at + in.frameCode))
-		if !ok || c.kind != codeKind {
+		c, ok := in.codeAt(in.read.word(at + in.frameCode))
+		if !ok {
 			break // it is being made
 		}
 		list = append(list, at)
 		words := uint64(in.read.number(c.address+in.variables)) + uint64(in.read.number(c.address+in.stackSize))
-		at += frameSpecials + 8*words
+		at += in.frameWords + 8*words
 	}
 	return list
 }
@@ -162,8 +161,9 @@ type code struct {
 	address uint64
 }
 
-// codeAt returns the code at an address.
+// codeAt returns the code at an address, which may be a word of a frame.
 func (in *Interpreter) codeAt(address uint64) (code, bool) {
+	address &^= tagBits
 	o, ok := in.object(address)
 	return code{in, address}, ok && o.kind == codeKind
 }
@@ -195,7 +195,7 @@ func (c code) variable(i uint64) string {
 		tuple := c.in.read.word(c.address + list)
 		n := c.in.read.word(tuple + size)
 		if i < n {
-			return identifier(c.in.str(c.in.read.word(tuple + tupleItems + 8*i)))
+			return identifier(c.in.str(c.in.read.word(tuple + c.in.tupleItems + 8*i)))
 		}
 		if i -= n; n > maxEntries {
 			break
@@ -209,7 +209,7 @@ func (c code) free(i uint64) string {
 	if c.in.minor <= 10 {
 		tuple := c.in.read.word(c.address + codeFree)
 		if i < c.in.read.word(tuple+size) {
-			return identifier(c.in.str(c.in.read.word(tuple + tupleItems + 8*i)))
+			return identifier(c.in.str(c.in.read.word(tuple + c.in.tupleItems + 8*i)))
 		}
 		return ""
 	}

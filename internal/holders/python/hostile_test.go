@@ -66,23 +66,23 @@ func interpreter(t testing.TB, minor int, data []byte) (*Interpreter, *image) {
 		}
 		m.put(at, v)
 	}
-	addresses := m.types(minor)
-	symbol := func(name string) target.Range {
-		version := map[string]int{"PyCode_NewWithPosOnlyArgs": 8, "PyFrame_GetCode": 9, "Py_NewRef": 10}
-		switch at := addresses[name]; {
-		case at != 0:
-			return target.Range{Start: at, End: at + 8}
-		case version[name] > 0 && version[name] <= minor && minor < 11:
-			return target.Range{Start: 1}
-		}
-		return target.Range{}
-	}
-	in, err := find(Process{Memory: m, Mappings: []target.Mapping{
-		{Start: imageStart, End: heapStart, Permissions: "rw-p", Path: "/usr/bin/python3"},
-	}, Blocks: heap(t, rng)}, symbol)
+	in, err := m.find(m.types(minor), heap(t, rng))
 	require.NoError(t, err)
 	in.runtime = target.Range{Start: imageStart + dataSize/2, End: heapStart}
 	return in, m
+}
+
+// find finds the interpreter.
+func (m *image) find(addresses map[string]uint64, heap *blocks.Set) (*Interpreter, error) {
+	symbol := func(name string) target.Range {
+		if at := addresses[name]; at != 0 {
+			return target.Range{Start: at, End: at + 8}
+		}
+		return target.Range{}
+	}
+	return find(Process{Memory: m, Mappings: []target.Mapping{
+		{Start: imageStart, End: heapStart, Permissions: "rw-p", Path: "/usr/bin/python3"},
+	}, Blocks: heap}, symbol)
 }
 
 // types writes the exported types, and returns the addresses of symbols.
@@ -106,6 +106,11 @@ func (m *image) types(minor int) map[string]uint64 {
 		m.put(at+typeItemSize, uint64(k%2*8))
 		m.put(at+typeFlags, ready|tracked|flags[k]|uint64(k%4)*managedWeakRef)
 		m.put(at+typeMRO, 1)
+	}
+	for name, since := range map[string]int{"PyCode_NewWithPosOnlyArgs": 8, "PyFrame_GetCode": 9, "Py_NewRef": 10} {
+		if since <= minor {
+			addresses[name] = imageStart
+		}
 	}
 	if minor >= 11 {
 		addresses["Py_Version"] = names + 16
@@ -195,6 +200,60 @@ func FuzzHostile(f *testing.F) {
 			checkHostile(t, minor, data)
 		}
 	})
+}
+
+// TestUnknown refuses interpreters that are not understood.
+func TestUnknown(t *testing.T) {
+	const version, runtime = imageStart + dataSize/2 - 128, imageStart + dataSize/2
+	for name, c := range map[string]struct {
+		minor  int
+		change func(m *image, symbols map[string]uint64)
+		err    string
+	}{
+		"3.8":  {minor: 8},
+		"3.9":  {minor: 9},
+		"3.13": {minor: 13},
+		"3.7": {minor: 8, change: func(_ *image, symbols map[string]uint64) {
+			delete(symbols, "PyCode_NewWithPosOnlyArgs")
+		}, err: "its version is not known"},
+		"3.15": {minor: 13, change: func(m *image, symbols map[string]uint64) {
+			symbols["Py_Version"] = version
+			m.put(version, 3<<24|15<<16)
+		}, err: "version 3.15"},
+		"4.0": {minor: 13, change: func(m *image, symbols map[string]uint64) {
+			symbols["Py_Version"] = version
+			m.put(version, 4<<24)
+		}, err: "its version is not known"},
+		"free-threaded": {minor: 13, change: func(m *image, symbols map[string]uint64) {
+			symbols["_PyRuntime"] = runtime
+			m.put(runtime+16, 1)
+		}, err: "it is a free-threaded build"},
+		"layout": {minor: 12, change: func(m *image, symbols map[string]uint64) {
+			m.put(symbols["PyType_Type"]+typeBasicSize, 936)
+		}, err: "a build of 3.12 with another layout"},
+		"no type": {minor: 12, change: func(m *image, symbols map[string]uint64) {
+			m.put(symbols["PyType_Type"]+objectType, symbols["PyDict_Type"])
+		}, err: "a build of 3.12 with another layout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &image{data: make([]byte, dataSize+heapSize)}
+			symbols := m.types(c.minor)
+			if c.change != nil {
+				c.change(m, symbols)
+			}
+			in, err := m.find(symbols, &blocks.Set{})
+			if c.err == "" {
+				require.NoError(t, err)
+				assert.Equal(t, c.minor, in.minor)
+				return
+			}
+			require.ErrorIs(t, err, ErrUnknown)
+			require.ErrorContains(t, err, c.err)
+		})
+	}
+	in, err := Find(Process{})
+	require.NoError(t, err)
+	assert.Nil(t, in)
 }
 
 // TestNamesThatAreData shortens names that are no identifiers.

@@ -38,6 +38,7 @@ const (
 	arrayKind
 	threadLocalKind
 	memoryViewKind
+	bufferedKind // a file with a buffer
 )
 
 // exported are the symbols of types.
@@ -56,6 +57,7 @@ var exported = map[kind]string{
 var named = map[string]kind{
 	"collections.deque": dequeKind, "functools._lru_cache_wrapper": lruCacheKind,
 	"functools._lru_list_elem": lruElementKind, "array.array": arrayKind, "_thread._local": threadLocalKind,
+	"_io.BufferedReader": bufferedKind, "_io.BufferedWriter": bufferedKind, "_io.BufferedRandom": bufferedKind,
 }
 
 // flagged are the kinds that the flags of a type tell.

@@ -7,6 +7,8 @@ type layout struct {
 	typeSize uint64
 	// In such a type: its qualified name, and the keys that its objects share.
 	qualname, cachedKeys uint64
+	// tupleItems is where the items of a tuple begin.
+	tupleItems uint64
 	// Sizes of a str before its text, if that is ASCII, and if it is not.
 	ascii, compact uint64
 	// In the keys of a dict: number of entries, and indices.
@@ -23,8 +25,8 @@ type layout struct {
 	variables, stackSize uint64
 	// codeBytes is where the instructions begin.
 	codeBytes uint64
-	// In interpreter frames: code, and namespace.
-	frameCode, frameNames uint64
+	// In interpreter frames: code, namespace, and variables with the stack behind them.
+	frameCode, frameNames, frameWords uint64
 	// frameData is where the interpreter frame of a frame object is, and generatorFrame that of a generator.
 	frameData, generatorFrame uint64
 	// dataStack is where a thread state has the part of the data stack that is in use.
@@ -34,43 +36,50 @@ type layout struct {
 // layouts are those of 64-bit release builds (offsetof of the headers of each version).
 var layouts = map[int]layout{
 	8: {
-		minor: 8, typeSize: 880, qualname: 864, cachedKeys: 872, ascii: 48, compact: 72, entries: 32, indices: 40,
+		minor: 8, typeSize: 880, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72, entries: 32, indices: 40,
 		functionCode: 16, closure: 48, defaults: 32, keywordDefaults: 40, functionDict: 72, globals: 24,
 		codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
 		frameLocals: 360, frameRuns: 116,
 	},
 	9: {
-		minor: 9, typeSize: 880, qualname: 856, cachedKeys: 864, ascii: 48, compact: 72, entries: 32, indices: 40,
+		minor: 9, typeSize: 880, qualname: 856, cachedKeys: 864, tupleItems: 24, ascii: 48, compact: 72, entries: 32, indices: 40,
 		functionCode: 16, closure: 48, defaults: 32, keywordDefaults: 40, functionDict: 72, globals: 24,
 		codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
 		frameLocals: 360, frameRuns: 116,
 	},
 	10: {
-		minor: 10, typeSize: 888, qualname: 864, cachedKeys: 872, ascii: 48, compact: 72, entries: 32, indices: 40,
+		minor: 10, typeSize: 888, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72, entries: 32, indices: 40,
 		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
 		codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
 		frameLocals: 352, frameRuns: 108,
 	},
 	11: {
-		minor: 11, typeSize: 904, qualname: 864, cachedKeys: 872, ascii: 48, compact: 72, entries: 24, indices: 32,
+		minor: 11, typeSize: 904, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72, entries: 24, indices: 32,
 		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
 		codeName: 128, codeFile: 112, codeLine: 72, traceback: 40, context: 48, cause: 56,
 		variables: 76, stackSize: 68, codeBytes: 184,
-		frameCode: 32, frameNames: 24, frameData: 48, generatorFrame: 80, dataStack: 296,
+		frameCode: 32, frameNames: 24, frameWords: 72, frameData: 48, generatorFrame: 80, dataStack: 296,
 	},
 	12: {
-		minor: 12, typeSize: 920, qualname: 872, cachedKeys: 880, ascii: 40, compact: 56, entries: 24, indices: 32,
+		minor: 12, typeSize: 920, qualname: 872, cachedKeys: 880, tupleItems: 24, ascii: 40, compact: 56, entries: 24, indices: 32,
 		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
 		codeName: 128, codeFile: 112, codeLine: 68, traceback: 40, context: 48, cause: 56,
 		variables: 72, stackSize: 64, codeBytes: 192,
-		frameCode: 0, frameNames: 40, frameData: 48, generatorFrame: 72, dataStack: 232,
+		frameCode: 0, frameNames: 40, frameWords: 72, frameData: 48, generatorFrame: 72, dataStack: 232,
 	},
 	13: {
-		minor: 13, typeSize: 928, qualname: 872, cachedKeys: 880, ascii: 40, compact: 56, entries: 24, indices: 32,
+		minor: 13, typeSize: 928, qualname: 872, cachedKeys: 880, tupleItems: 24, ascii: 40, compact: 56, entries: 24, indices: 32,
 		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
 		codeName: 128, codeFile: 112, codeLine: 68, traceback: 40, context: 48, cause: 56,
 		variables: 72, stackSize: 64, codeBytes: 200,
-		frameCode: 0, frameNames: 40, frameData: 64, generatorFrame: 72, dataStack: 232,
+		frameCode: 0, frameNames: 40, frameWords: 72, frameData: 64, generatorFrame: 72, dataStack: 232,
+	},
+	14: {
+		minor: 14, typeSize: 936, qualname: 872, cachedKeys: 880, tupleItems: 32, ascii: 40, compact: 56, entries: 24, indices: 32,
+		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
+		codeName: 128, codeFile: 112, codeLine: 68, traceback: 40, context: 48, cause: 56,
+		variables: 72, stackSize: 64, codeBytes: 208,
+		frameCode: 0, frameNames: 40, frameWords: 80, frameData: 72, generatorFrame: 72, dataStack: 232,
 	},
 }
 
@@ -99,8 +108,7 @@ const (
 	moduleDict = 16
 	moduleName = 48
 
-	tupleItems = 24
-	strState   = 32
+	strState = 32
 )
 
 // Bits of the flags of a type.

@@ -19,8 +19,8 @@ func (in *Interpreter) measure(o object) (length, limit int64) {
 		if d, ok := in.object(uint64(word(cacheDict))); ok && d.kind == dictKind {
 			length = int64(in.read.word(d.address + dictUsed))
 		}
-	case otherKind, threadLocalKind:
-		limit = in.limitAttribute(o)
+	case otherKind:
+		length, limit = in.limitAttribute(o)
 	}
 	if length < 0 {
 		length = -1
@@ -31,9 +31,10 @@ func (in *Interpreter) measure(o object) (length, limit int64) {
 	return length, limit
 }
 
-// limitAttribute returns the limit of queue.Queue, of asyncio.Queue, and of the caches of cachetools.
-func (in *Interpreter) limitAttribute(o object) int64 {
+// limitAttribute returns the length and the limit of queue.Queue, of asyncio.Queue, and of the caches of cachetools.
+func (in *Interpreter) limitAttribute(o object) (length, limit int64) {
 	const most = 50
+	length, limit = -1, -1
 	n := 0
 	for e := range in.attributes(o) {
 		if n++; n > most {
@@ -41,10 +42,17 @@ func (in *Interpreter) limitAttribute(o object) int64 {
 		}
 		switch in.str(e.key) {
 		case "maxsize", "_maxsize", "_Cache__maxsize":
-			return in.integer(e.value)
+			limit = in.integer(e.value)
+		case "queue", "_queue", "_Cache__data":
+			if inner, ok := in.object(e.value); ok && inner.kind != otherKind {
+				length, _ = in.measure(inner)
+			}
 		}
 	}
-	return -1
+	if limit <= 0 {
+		return -1, -1
+	}
+	return length, limit
 }
 
 // integer returns the value of an int of one digit, which has 30 bits, or -1.

@@ -1,6 +1,8 @@
 package python
 
 import (
+	"slices"
+
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
 
@@ -12,9 +14,20 @@ type object struct {
 	dead bool
 }
 
-// maxRefcount is more than the reference count of any object, and less than an address. The count of immortal objects
-// has 32 bits.
-const maxRefcount = 1 << 40
+// isRefcount reports whether a word may be a reference count, and not an address, as where the items of a list look like
+// an object. That of an immortal object has 32 bits. From 3.14 on, the upper 16 bits are flags.
+func (in *Interpreter) isRefcount(n uint64) bool {
+	const most, maxFlags, usual = 1 << 40, 1 << 8, 1 << 20
+	if in.minor >= 14 && n>>48 < maxFlags {
+		n &= 1<<48 - 1
+	}
+	return n != 0 && n < most && (n < usual || n%8 != 0 || !in.isAddress(n))
+}
+
+// isAddress reports whether an address is in a block, or in data of modules with low addresses.
+func (in *Interpreter) isAddress(n uint64) bool {
+	return in.blocks.Region(n) != nil || slices.ContainsFunc(in.low, func(r blocks.Range) bool { return r.Contains(n) })
+}
 
 // words reads the word at an address.
 type words func(address uint64) (uint64, bool)
@@ -32,7 +45,7 @@ func (in *Interpreter) objectIn(b blocks.Range, word words) (o object, ok bool) 
 			continue
 		}
 		n, _ := word(at + refcount)
-		if n != 0 && n < maxRefcount {
+		if in.isRefcount(n) {
 			return object{typ: t, address: at}, true
 		}
 		if n == 0 && before >= headSize && isUntracked(at, word) {
@@ -48,6 +61,15 @@ func isUntracked(object uint64, word words) bool {
 	next, _ := word(object - headSize)
 	previous, _ := word(object - headSize/2)
 	return next == 0 && previous&^flags == 0
+}
+
+// TypeIn returns the name of the type of the object in a block, or "" if there is none.
+func (in *Interpreter) TypeIn(b blocks.Range, word func(address uint64) (uint64, bool)) string {
+	o, ok := in.objectIn(b, word)
+	if !ok || o.dead {
+		return ""
+	}
+	return in.display(o.typ)
 }
 
 // Object is that of [graph.Content].
@@ -76,6 +98,12 @@ func (in *Interpreter) note(o object, word words) {
 		in.noteList(o, word)
 	case o.kind == dequeKind:
 		in.noteDeque(o, word)
+	case o.kind == byteArrayKind:
+		const buffer = 32
+		start, _ := word(o.address + buffer)
+		in.noteSlack(start, start, topmost)
+	case o.kind == bufferedKind:
+		in.noteBuffer(o, word)
 	}
 }
 
@@ -106,6 +134,19 @@ func (in *Interpreter) noteDeque(o object, word words) {
 	}
 }
 
+// noteBuffer notes the buffer of a file, the first block without an object: what of it is not in use was not cleared.
+func (in *Interpreter) noteBuffer(o object, word words) {
+	for offset := uint64(headSize); offset < min(o.basic, page); offset += 8 {
+		start, _ := word(o.address + offset)
+		if b, ok := in.blocks.Find(start); ok && b.Start == start && start%8 == 0 {
+			if _, isObject := in.objectIn(b.Range, in.known); !isObject {
+				in.noteSlack(start, start, topmost)
+				return
+			}
+		}
+	}
+}
+
 // noteSlack notes a part of the block that starts at an address, as far as it is in the block.
 func (in *Interpreter) noteSlack(block, from, to uint64) {
 	r := in.blocks.Region(block)
@@ -132,7 +173,7 @@ func (in *Interpreter) object(address uint64) (object, bool) {
 		return object{}, false
 	}
 	t := in.types.at(in.read.word(address + objectType))
-	if n := in.read.word(address + refcount); t == nil || n == 0 || n >= maxRefcount {
+	if t == nil || !in.isRefcount(in.read.word(address+refcount)) {
 		return object{}, false
 	}
 	return object{typ: t, address: address}, true

@@ -118,7 +118,7 @@ func (w *walker) skip(address uint64, list []blocks.Range) []blocks.Range {
 // enterFrame begins at a word of a frame that runs. It returns the name of the function.
 func (w *walker) enterFrame(address uint64) (name string) {
 	in := w.in
-	frame, codeWord, names, variables := in.frameAt(address), in.frameCode, in.frameNames, uint64(frameWords)
+	frame, codeWord, names, variables := in.frameAt(address), in.frameCode, in.frameNames, in.frameWords
 	if in.minor <= 10 {
 		frame, codeWord, names, variables = in.frameObjectAt(address), frameObjectCode, frameObjectNames, in.frameLocals
 	}

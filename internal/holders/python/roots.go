@@ -58,13 +58,13 @@ func (in *Interpreter) runningIn(s stack) (list []running) {
 		return []running{{Range: s.Range, stack: s.End}}
 	}
 	for i, f := range s.frames {
-		c := in.read.word(f + in.frameCode)
+		c := in.read.word(f+in.frameCode) &^ tagBits
 		variables := uint64(in.read.number(c + in.variables))
 		r := running{Range: blocks.Range{Start: f, End: s.End}}
 		if i+1 < len(s.frames) {
 			r.End = s.frames[i+1]
 		}
-		r.stack = min(f+frameWords+8*variables, r.End)
+		r.stack = min(f+in.frameWords+8*variables, r.End)
 		list = append(list, r)
 	}
 	if len(list) == 0 {

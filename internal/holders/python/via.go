@@ -26,7 +26,7 @@ func (w *walker) part(o object) (r role, sign string) {
 		return plain, ""
 	case o.kind == frameKind && at.kind.isGenerator():
 		return frame, ""
-	case o.kind == dictKind && in.isDictOf(at, o):
+	case o.kind == dictKind && o.exact && in.isDictOf(at, o):
 		return namespace, "."
 	case at.kind == functionKind && o.kind == tupleKind && refers(in.closure):
 		w.code, _ = in.codeAt(in.read.word(at.address + in.functionCode))
@@ -122,11 +122,14 @@ func (w *walker) element(o object) string {
 			return ".tb_frame"
 		}
 	case exceptionKind:
-		for offset, name := range map[uint64]string{
-			arguments: ".args", in.traceback: ".__traceback__", in.context: ".__context__", in.cause: ".__cause__",
+		for _, part := range [...]struct {
+			offset uint64
+			name   string
+		}{
+			{arguments, ".args"}, {in.traceback, ".__traceback__"}, {in.cause, ".__cause__"}, {in.context, ".__context__"},
 		} {
-			if word(offset) {
-				return name
+			if word(part.offset) {
+				return part.name
 			}
 		}
 	}
@@ -158,7 +161,7 @@ func (w *walker) memberName(o object) string {
 func (w *walker) closureVariable(o object) string {
 	n := min(w.in.read.word(w.at.address+size), maxAttributes)
 	for i := range n {
-		if w.in.read.word(w.at.address+tupleItems+8*i) == o.address && w.code.in != nil {
+		if w.in.read.word(w.at.address+w.in.tupleItems+8*i) == o.address && w.code.in != nil {
 			if name := w.code.free(i); name != "" {
 				return " closure variable " + name
 			}
@@ -177,7 +180,7 @@ func (w *walker) local(o object) string {
 	in := w.in
 	frame, first, at := w.at.address, in.frameLocals, uint64(frameObjectCode)
 	if in.minor >= 11 {
-		first, at = frameWords, in.frameCode
+		first, at = in.frameWords, in.frameCode
 		if w.at.kind == frameKind {
 			frame = in.read.word(w.at.address + frameFrame)
 		} else {
@@ -194,7 +197,7 @@ func (w *walker) local(o object) string {
 		if address >= w.last.End && w.last.Contains(frame) {
 			break
 		}
-		if in.read.word(address) != o.address {
+		if in.read.word(address)&^tagBits != o.address {
 			continue
 		}
 		if name := c.variable(i); name != "" {

@@ -46,6 +46,8 @@ WEAK = []
 LOCAL = threading.local()
 POINTS = []
 MANY = []
+OPTIONS = []
+LISTS = []
 CHAIN = None
 SPACE = types.SimpleNamespace()
 
@@ -83,6 +85,17 @@ class Service:
     def __init__(self):
         self.cache = {}
         self.name = "svc"
+
+
+class Option:
+    """The values of its attributes look like an object if None has a low address."""
+
+    def __init__(self, i):
+        self.default = None
+        self.type = int
+        self.missing = None
+        self.factory = Item
+        self.value = note("looks like", [i])
 
 
 class Slotted:
@@ -211,6 +224,10 @@ def fill():
         late.__dict__["added"] = note("late attribute", bytes(770 + i))
         OBJECTS.append(late)
         MANY.append(Wide(i))
+        OPTIONS.append(Option(i))
+        LISTS.append([None, int, note("list like int", bytearray(70 + i))])
+        LISTS.append([None, list, None, Item, note("list like item", bytearray(70 + i))])
+        LISTS.append([i, i, None, Slotted, note("list like slotted", bytearray(70 + i)), 1, 2, 3])
         NAMES.append(note("list subclass", text(i + 90)))
         s = Slotted()
         s.buffer = note("slot", bytes(780 + i))

@@ -50,6 +50,7 @@ type junitCase struct {
 	Time    string        `xml:"time,attr"`
 	Skipped *junitOutcome `xml:"skipped"`
 	Failure *junitOutcome `xml:"failure"`
+	Error   *junitOutcome `xml:"error"`
 	Out     string        `xml:"system-out,omitempty"`
 }
 
@@ -60,7 +61,8 @@ type junitOutcome struct {
 }
 
 // JUnit writes the report as JUnit XML: one suite with a test case for the heap as a whole and one
-// for each row. Regressions are failures; suppressed rows are skipped.
+// for each row. Regressions are failures, runs that are not comparable are an error, and
+// suppressed rows are skipped.
 //
 // There is no standard. The elements are those that Jenkins (junit-10.xsd), GitLab and GitHub's
 // actions read.
@@ -82,7 +84,9 @@ func (g *Report) JUnit(w io.Writer) error {
 		}
 		suite.add(g.rowCase(r, names[i]))
 	}
-	return writeXML(w, junitSuites{Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Suite: suite})
+	return writeXML(w, junitSuites{
+		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suite: suite,
+	})
 }
 
 func (s *junitSuite) add(c junitCase) {
@@ -90,6 +94,9 @@ func (s *junitSuite) add(c junitCase) {
 	s.Tests++
 	if c.Failure != nil {
 		s.Failures++
+	}
+	if c.Error != nil {
+		s.Errors++
 	}
 	if c.Skipped != nil {
 		s.Skipped++
@@ -99,6 +106,10 @@ func (s *junitSuite) add(c junitCase) {
 // totalCase is the heap as a whole.
 func (g *Report) totalCase() junitCase {
 	c := junitCase{Name: "the heap as a whole", Class: "heaplapse.total", Time: "0"}
+	if g.Verdict == gate.Refused {
+		c.Error = &junitOutcome{Type: string(g.Verdict), Message: g.summary()}
+		return c
+	}
 	var lines []string
 	for _, v := range g.Total.Values {
 		lines = append(lines, metricText(v.Metric)+" "+g.valueText(v))

@@ -80,8 +80,11 @@ func (g *Report) Markdown(w io.Writer) error {
 func (g *Report) markdownHead() string {
 	var b strings.Builder
 	mark := "✅"
-	if g.Verdict == gate.Fail {
+	switch g.Verdict {
+	case gate.Fail:
 		mark = "❌"
+	case gate.Refused:
+		mark = "⚠️"
 	}
 	fmt.Fprintf(&b, "## %s heaplapse: %s\n\n", mark, text.EscapeMarkdown(g.summary()))
 	if r := g.worst(); r != nil && r != &g.Total {
@@ -180,7 +183,7 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 // markdownFoot is the compared runs, folded.
 func (g *Report) markdownFoot() string {
 	var b strings.Builder
-	if !g.FirstRun {
+	if g.compared() {
 		fmt.Fprintf(&b, "%s.\n\n", g.rest())
 	}
 	b.WriteString("<details><summary>What was compared</summary>\n\n")

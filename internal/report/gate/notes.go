@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -55,8 +56,8 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteOtherProgram:
 		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
 	case gate.NoteOtherInterpreter:
-		return fmt.Sprintf("%s ran under %s, the current run under %s, which may load and keep other memory: after an "+
-			"upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
+		return fmt.Sprintf("the interpreter of %s is %s, that of the current run %s, which may load and keep other memory: "+
+			"after an upgrade, begin a new baseline set", n.Run, n.Text, n.Other)
 	case gate.NoteOtherMethod:
 		return text.OtherMethod(n.Run+" was recorded", n.Text, "the current run", n.Other)
 	case gate.NoteOtherProcesses:
@@ -84,6 +85,11 @@ func noteText(n *gate.Note, f option.Flags) string {
 			units.Bytes(n.Bytes), units.Count(n.Count, "function"))
 	}
 	return string(n.Kind)
+}
+
+// OtherMethod tells that two runs were recorded in different ways.
+func OtherMethod(earlier, current *baseline.Meta) string {
+	return text.OtherMethod(earlier.Name+" was recorded", earlier.Method, current.Name, current.Method)
 }
 
 // FailedRun tells how the program of a run ended.
@@ -221,7 +227,7 @@ func samplingText(period int64) string {
 	return fmt.Sprintf("samples every %d bytes", period)
 }
 
-// remarks returns the lines below the table: the notes and the expired suppressions.
+// remarks returns the lines below the table: the notes, the expired suppressions, and what to do next.
 func (g *Report) remarks() (out []string) {
 	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
 		out = append(out, "note: "+units.Percent(s)+" "+g.unmatchedReason())
@@ -236,6 +242,9 @@ func (g *Report) remarks() (out []string) {
 			line += ": " + text.Clip(e.Reason, 200)
 		}
 		out = append(out, line)
+	}
+	if g.Verdict == gate.Fail && g.Next != "" {
+		out = append(out, "next: "+text.Clean(g.Next))
 	}
 	return out
 }

@@ -25,8 +25,8 @@ func TestNoteTexts(t *testing.T) {
 		{gate.Note{Kind: gate.NoteFailedRun, Text: "exit status 1"}, "the program of the current run failed (exit status 1): it may not have done all of its work"},
 		{gate.Note{Kind: gate.NoteFailedRun, Run: "night01", Text: "SIGSEGV"}, "the program of night01 failed (SIGSEGV): it may not have done all of its work"},
 		{
-			gate.Note{Kind: gate.NoteOtherInterpreter, Run: "night01", Text: "python3.11 571d98e0", Other: "python3.11 a7516ae8"},
-			"night01 ran under python3.11 571d98e0, the current run under python3.11 a7516ae8, which may load and keep other memory: after an upgrade, begin a new baseline set",
+			gate.Note{Kind: gate.NoteOtherInterpreter, Run: "night01", Text: "python3.11 build 571d98e0", Other: "python3.11 build a7516ae8"},
+			"the interpreter of night01 is python3.11 build 571d98e0, that of the current run python3.11 build a7516ae8, which may load and keep other memory: after an upgrade, begin a new baseline set",
 		},
 		{
 			gate.Note{Kind: gate.NoteOtherMethod, Run: "night01", Text: "record", Other: "attach"},

@@ -24,8 +24,12 @@ type Report struct {
 	SourceRoot string
 	// Version of the tool, for SARIF and pprof.
 	Version string
+	// Refusal is why the runs are not comparable, if the verdict is [gate.Refused].
+	Refusal string
 	// Absent tells where earlier runs were looked for, if there are none.
 	Absent string
+	// Next is a command that shows more of a run that failed; it may be empty.
+	Next string
 	// Config is the file with thresholds and suppressions; it may be empty.
 	Config string
 	// Losses are what other tools found; it may be nil.
@@ -73,7 +77,7 @@ func (g *Report) Text(w io.Writer) error {
 		g.brief(p, group.title, g.with(group.status))
 	}
 	p.Linef("")
-	if !g.FirstRun {
+	if g.compared() {
 		p.Linef("%s", g.rest())
 	}
 	if len(g.with(gate.Regressed)) > 0 {
@@ -87,11 +91,14 @@ func (g *Report) Text(w io.Writer) error {
 
 // rendition is that of the verdict.
 func (g *Report) rendition() text.Rendition {
-	if g.Verdict == gate.Fail {
-		return text.Red
+	if g.Verdict == gate.Pass {
+		return text.Green
 	}
-	return text.Green
+	return text.Red
 }
+
+// compared reports whether there is anything to compare with.
+func (g *Report) compared() bool { return !g.FirstRun && g.Verdict != gate.Refused }
 
 // links are the places of the functions of all rows.
 func (g *Report) links() text.Links {
@@ -108,6 +115,9 @@ func (g *Report) links() text.Links {
 
 // headline is the verdict, the worst function and the amount that it is judged by, and the cause.
 func (g *Report) headline() string {
+	if g.Verdict == gate.Refused {
+		return strings.Replace(g.summary(), "not comparable", "NOT COMPARABLE", 1)
+	}
 	verdict := strings.ToUpper(string(g.Verdict)) + ": "
 	worst := g.worst()
 	if worst == nil {
@@ -161,6 +171,8 @@ func (g *Report) heapNow() string {
 func (g *Report) summary() string {
 	all, regressed := g.Tested, len(g.with(gate.Regressed))
 	switch {
+	case g.Verdict == gate.Refused:
+		return text.Clip(g.Refusal, 500)
 	case g.FirstRun:
 		return text.Join(": ", "first run: nothing to compare with", text.Clip(g.Absent, 200))
 	case regressed > 0:

@@ -124,7 +124,7 @@ func TestTheHeadlineHasTheJudgedAmount(t *testing.T) {
 	require.NoError(t, g.Text(&text))
 	require.NoError(t, g.Markdown(&markdown))
 	require.Regexp(t, `^FAIL: .*cache\.h:42  \+7\.30 MiB \(\+30 %`, text.String())
-	require.Contains(t, markdown.String(), "in use **+7.30 MiB (+30 %")
+	require.Contains(t, markdown.String(), "level **+7.30 MiB (+30 %")
 }
 
 // TestOneCauseOfManyFunctions: each function grew too little to regress, but one caller has most of

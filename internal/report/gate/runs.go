@@ -32,13 +32,14 @@ func (g *Report) runLines() (out [][2]string) {
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
 	}
-	if !g.FirstRun {
+	if g.compared() {
+		add("level", "the median of the bytes in use in the second half of a run; heap and rows are compared by it")
 		add("matched", g.matched())
 	}
 	return out
 }
 
-// runText is a run in one line: its name, time, build, snapshots and heap.
+// runText is a run in one line: its name, time, program, snapshots and heap.
 func runText(r *baseline.Run) string {
 	m := &r.Meta
 	parts := []string{text.Clip(m.Name, 40)}
@@ -46,7 +47,7 @@ func runText(r *baseline.Run) string {
 		parts = append(parts, m.Recorded.UTC().Format("2006-01-02 15:04"))
 	}
 	if m.BuildID != "" {
-		parts = append(parts, "build "+shortID(m.BuildID))
+		parts = append(parts, text.Join(" ", interpreter(m), "build", shortID(m.BuildID)))
 	}
 	snapshots := units.Count(m.Snapshots, "snapshot")
 	if m.Span > 0 {
@@ -56,6 +57,14 @@ func runText(r *baseline.Run) string {
 		snapshots += ", sampled every " + units.Bytes(m.Period)
 	}
 	return strings.Join(append(parts, snapshots, units.Bytes(r.Total.Bytes)), "  ")
+}
+
+// interpreter is the program of a run if it is an interpreter, whose build is not that of the user's program; else "".
+func interpreter(m *baseline.Meta) string {
+	if m.Interpreted() {
+		return text.Clean(m.Program)
+	}
+	return ""
 }
 
 // shortID is the start of a build ID, which is enough to distinguish builds.
@@ -75,7 +84,7 @@ func (g *Report) baselinesText() string {
 		parts = append(parts, from.UTC().Format("2006-01-02 15:04")+" to "+to.UTC().Format("2006-01-02 15:04"))
 	}
 	if len(builds) > 1 {
-		parts = append(parts, units.Count(len(builds), "build"))
+		parts = append(parts, text.Join(" of ", units.Count(len(builds), "build"), interpreter(&last.Meta)))
 	}
 	return strings.Join(append(parts, fmt.Sprintf("the latest is %s", text.Clip(last.Meta.Name, 40))), "  ")
 }

@@ -20,7 +20,7 @@ func metricText(m gate.Metric) string {
 	case gate.MetricAllocated:
 		return "allocated"
 	}
-	return "in use"
+	return "level"
 }
 
 // valueText returns a comparison as text.

@@ -6,8 +6,7 @@
 // [Report.Text] for a terminal, [Report.Markdown], [Report.JSON] and [Report.CSV], and gives single
 // parts of them to the HTML page, to the screen of watch (report/live), to the tables of a fleet
 // and to services that receive profiles. It reads no file and prints nothing by itself. It judges
-// nothing: a number that no other package has computed is not in its texts, except the forecast in
-// limit.go.
+// nothing: a number that no other package has computed is not in its texts.
 //
 // Names come from untrusted files. Texts have them without control characters (text.Clean),
 // Markdown and CSV also without what their readers would take for markup or formulas. JSON has them

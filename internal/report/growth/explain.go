@@ -91,8 +91,11 @@ func (g *Report) calledBy(pattern *regexp.Regexp) (out []selected) {
 // matches reports whether Explain is a part of what a site is called, or the pattern matches it.
 // The pattern may be nil.
 func (g *Report) matches(v siteview.View, pattern *regexp.Regexp) bool {
-	return g.isNamed(pattern, v.Blame.Function, v.Title()+" "+v.Where, v.Title()+"  "+v.Where, v.Headline(),
-		v.Blame.Module)
+	names := []string{v.Blame.Function, v.Headline(), v.Blame.Module}
+	for _, place := range append(v.Places(), v.Where) {
+		names = append(names, v.Title()+" "+place, v.Title()+"  "+place)
+	}
+	return g.isNamed(pattern, names...)
 }
 
 // isNamed reports whether Explain is a part of one of some names, or the pattern matches it. The pattern may be nil.
@@ -135,6 +138,9 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	p.Linef("%s  %s: %s, %s", number, strings.TrimSpace(v.Title()+"  "+v.Where), s.Label, text.Join("; ", what, chance))
 	if c.caller != nil {
 		p.Linef("   %-9s %s calls it: memory is attributed to the function that requests it, not to its callers", "caller", c.caller)
+	}
+	if on := v.OnLines(); on != "" {
+		p.Linef("   %-9s its call paths are %s of the function", "lines", on)
 	}
 	if !measured(s) {
 		return

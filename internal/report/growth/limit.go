@@ -12,7 +12,7 @@ import (
 // limitJSON is when the process reaches the memory limit if its trend continues, in seconds from
 // the last judged snapshot. Null means never.
 type limitJSON struct {
-	Bytes int64 `json:"bytes"`
+	Limit int64 `json:"bytes"`
 	// Of is the value that is compared with the limit: "rss" if it was recorded, else "heap".
 	Of      string   `json:"of"`
 	Now     int64    `json:"now_bytes"`
@@ -21,21 +21,13 @@ type limitJSON struct {
 	High    *float64 `json:"seconds_high"`
 }
 
-// forecast extrapolates the trend of the resident set, or else of the heap. It returns nil if there
-// is no limit or no trend.
+// forecast is that of the memory limit. It returns nil if there is no limit or no trend.
 func (g *Report) forecast() *limitJSON {
-	r := g.Result
 	if g.MemoryLimit == 0 || g.noForecast() != "" {
 		return nil
 	}
-	out, slope := &limitJSON{Bytes: g.MemoryLimit, Of: "heap", Now: r.LastHeap}, r.Total
-	if r.RSS != nil && r.RSS.Label != verdict.Insufficient {
-		out.Of, out.Now, slope = "rss", r.LastRSS, *r.RSS
-	}
-	left := float64(g.MemoryLimit) - float64(out.Now)
-	out.Seconds, out.Low, out.High = timeToCover(left, slope.Slope), timeToCover(left, slope.High), timeToCover(left,
-		slope.Low)
-	return out
+	f := limitJSON(g.Result.Forecast(g.MemoryLimit))
+	return &f
 }
 
 // noForecast is the reason why there is no forecast; empty if there is one.
@@ -49,21 +41,6 @@ func (g *Report) noForecast() string {
 	return ""
 }
 
-// horizon is the longest forecast, in seconds: ten years.
-const horizon = 10 * 365 * 86400
-
-// timeToCover returns the time in which a slope covers a distance, in seconds, or nil beyond the
-// horizon.
-func timeToCover(distance, slope float64) *float64 {
-	seconds := distance / slope
-	if distance <= 0 {
-		seconds = 0
-	} else if slope <= 0 || math.IsNaN(seconds) || seconds > horizon {
-		return nil
-	}
-	return &seconds
-}
-
 // Limit is the forecast for a reader; empty if there is no memory limit.
 func (g *Report) Limit() string {
 	if g.MemoryLimit == 0 {
@@ -75,7 +52,7 @@ func (g *Report) Limit() string {
 	}
 	of := strings.Replace(l.Of, "rss", "RSS", 1)
 	switch {
-	case l.Now >= l.Bytes:
+	case l.Now >= l.Limit:
 		return fmt.Sprintf("%s is reached: the %s is %s", limit, of, units.Bytes(l.Now))
 	case l.Seconds == nil:
 		return fmt.Sprintf("this trend does not reach %s", limit)

@@ -24,7 +24,7 @@ func (b *Baselines) Text(w io.Writer) error {
 		p.Linef("%s: no baselines; heaplapse baseline save %s PATH adds one", text.Clean(b.Dir), text.Clean(b.Dir))
 		return p.Err
 	}
-	p.Linef("%-16s  %10s  %5s  %8s  %9s  %s", "RECORDED", "IN USE", "SITES", "LASTED", "FILE", "NAME")
+	p.Linef("%-16s  %10s  %5s  %8s  %9s  %s", "RECORDED", "LEVEL", "SITES", "LASTED", "FILE", "NAME")
 	for i := range b.Entries {
 		b.row(p, &b.Entries[i])
 	}

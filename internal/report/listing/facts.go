@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -75,6 +76,9 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 	}
 	command := series.Process{Command: r.Command}
 	how := fmt.Sprintf("%s%s with %s", command.CommandLine(), where, strings.TrimSpace(r.Engine+" "+r.Version))
+	if r.Method() == manifest.MethodAttach {
+		how += ", by attach: without what was allocated before"
+	}
 	if len(r.URLs) > 0 {
 		how = fmt.Sprintf("from %s%s", strings.Join(r.URLs, ", "), where)
 	}

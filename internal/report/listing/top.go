@@ -145,10 +145,17 @@ func (t *Top) Text(w io.Writer) error {
 	t.processTable(p)
 	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
 	rows := text.FirstRows(t.Rows, t.Limit)
+	var files []string
+	for _, r := range rows {
+		files = append(files, r.File)
+	}
+	names := text.DistinctFiles(files)
 	p.Linef("%s", t.Style.Head(text.WithTitle(fmt.Sprintf("%10s %6s %10s %6s  ", "FLAT", "", "CUM", ""), "FUNCTION", t.Width)))
 	for _, r := range rows {
 		where := text.Position(r.File, r.Line)
-		if where == "" {
+		if name := names[r.File]; name != "" {
+			where = text.PositionIn(name, r.Line)
+		} else if where == "" {
 			where = text.Clean(r.Module)
 		}
 		numbers := fmt.Sprintf("%10s %6s %10s %6s  ", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum), t.share(r.Cum))

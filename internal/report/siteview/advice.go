@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -89,12 +90,19 @@ var languages = map[string]func() *regexp.Regexp{
 // ranks are the indices of the first advice about a frame, of the first that is only about a frame
 // that a line of a script called, and of the first that is only about a site that was seen to grow
 // more than once; noAdvice if there is none.
-type ranks struct{ any, container, resized int }
+type ranks struct {
+	any, container, resized int
+	// allocates reports whether the frame only gets memory for its caller.
+	allocates bool
+}
 
 const noAdvice = math.MaxInt
 
 // noRanks are the ranks of a frame without advice.
-var noRanks = ranks{noAdvice, noAdvice, noAdvice}
+var noRanks = ranks{any: noAdvice, container: noAdvice, resized: noAdvice, allocates: true}
+
+// allocating matches functions, without template arguments, that get memory for a container.
+var allocating = lazyregexp.New(`(?i)alloc|^operator new|^tc_new|_M_create$|_M_mutate$|__split_buffer|__grow_by`)
 
 func ranksOf(module, function string) ranks {
 	r := noRanks
@@ -109,12 +117,17 @@ func ranksOf(module, function string) ranks {
 			r.any = min(r.any, i)
 		}
 	}
+	r.allocates = r.resized == noAdvice && allocating().MatchString(identity.Untemplated(function))
 	return r
 }
 
-// include adds the ranks of another frame.
+// include adds the ranks of the next frame. A container grows only if it requested the memory itself: below it, its
+// elements do.
 func (r *ranks) include(o ranks) {
-	r.any, r.container, r.resized = min(r.any, o.any), min(r.container, o.container), min(r.resized, o.resized)
+	r.any, r.container = min(r.any, o.any), min(r.container, o.container)
+	if r.allocates {
+		r.resized, r.allocates = o.resized, o.allocates
+	}
 }
 
 // first is the rank of the advice that is given.

@@ -64,6 +64,25 @@ func TestAContainerGrowsMoreThanOnce(t *testing.T) {
 	}
 }
 
+// TestTheContainerGrowsNotItsElements: an element that a container makes has memory of its own.
+func TestTheContainerGrowsNotItsElements(t *testing.T) {
+	const emplace = "std::vector<Order, std::allocator<Order> >::emplace_back<int&>"
+	for stack, grows := range map[string]bool{
+		"operator new;" + emplace + ";handle": true,
+		"operator new;std::__new_allocator<Order>::allocate;std::_Vector_base<Order>::_M_allocate;" + emplace:        true,
+		"operator new;std::__cxx11::basic_string<char>::_M_create;std::__cxx11::basic_string<char>::push_back":       true,
+		"operator new;std::__cxx11::basic_string<char, std::allocator<char> >::_M_construct;Order::Order;" + emplace: false,
+		"operator new;Order::Order;std::allocator_traits<std::allocator<Order> >::construct<Order, int&>;" + emplace: false,
+		"malloc;load;" + emplace: false,
+	} {
+		site := baseline.Site{}
+		for function := range strings.SplitSeq(stack, ";") {
+			site.Frames = append(site.Frames, baseline.Frame{Function: function})
+		}
+		require.Equal(t, grows, strings.Contains(OfRun(&site, 1).Advice(true), "container grows"), stack)
+	}
+}
+
 // TestGrowthBesideTheHeapHasAdvice, by the module of the process that allocates memory outside the
 // heap.
 func TestGrowthBesideTheHeapHasAdvice(t *testing.T) {

@@ -1,6 +1,7 @@
 package siteview
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,27 +10,39 @@ import (
 )
 
 // Apart returns what tells stacks apart that are attributed to the same line of the same function: the functions
-// through which each requests the memory, or else its callers, without those that all have. There are at least two.
+// through which each requests the memory, or else its callers, without those that all have; or else the address of the
+// call. There are at least two stacks.
 func (d *Describer) Apart(stacks []symbolize.SiteID) []string {
 	below, above := make([][]string, len(stacks)), make([][]string, len(stacks))
 	for i, site := range stacks {
 		below[i], above[i] = d.around(site)
 	}
-	out := distinct(below, " → ")
-	if slices.Equal(out, make([]string, len(out))) {
-		out = distinct(above, " ← ")
-		for i := range out {
-			out[i] = "← … ← " + out[i]
-		}
-		return out
-	}
+	out, count := make([]string, len(stacks)), map[string]int{}
+	through, from := distinct(below, " → "), distinct(above, " ← ")
 	for i := range out {
-		if out[i] == "" {
-			out[i] = "no other function"
+		switch {
+		case !alike(through):
+			out[i] = "through " + cmp.Or(through[i], "no other function")
+		case !alike(from):
+			out[i] = "← … ← " + cmp.Or(from[i], "no other caller")
 		}
-		out[i] = "through " + out[i]
+		count[out[i]]++
+	}
+	for i, site := range stacks {
+		ref, ok := d.blamer.Blame(d.stack(site))
+		if !ok || count[out[i]] == 1 {
+			continue
+		}
+		if call := &d.symbols.Locations[d.stack(site)[ref.Position]]; !call.MadeUp() && !call.Script() {
+			out[i] = strings.TrimSpace(out[i] + " at " + d.symbols.Label(call))
+		}
 	}
 	return out
+}
+
+// alike reports whether all texts are the same.
+func alike(list []string) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return s != list[0] })
 }
 
 // around are the functions of a stack below the one that it is attributed to, and those above it with their lines,
@@ -49,7 +62,7 @@ func (d *Describer) around(site symbolize.SiteID) (below, above []string) {
 			case i < ref.Position || i == ref.Position && k < ref.Frame:
 				below = append(below, name)
 			case i > ref.Position || k > ref.Frame:
-				above = append(above, strings.TrimSpace(name+" "+where(f)))
+				above = append(above, strings.TrimSpace(name+" "+d.where(f)))
 			}
 		}
 	}
@@ -64,14 +77,14 @@ func distinct(lists [][]string, arrow string) []string {
 	needed := make([]int, len(lists))
 	for i := range lists {
 		for k := range lists {
-			if n := commonPrefix(lists[i], lists[k]); i != k {
+			if n := commonPrefix(lists[i], lists[k]); !slices.Equal(lists[i], lists[k]) {
 				shared, needed[i] = min(shared, n), max(needed[i], n+1)
 			}
 		}
 	}
 	out := make([]string, len(lists))
 	for i, list := range lists {
-		part := list[shared:min(needed[i], len(list))]
+		part := list[shared:max(shared, min(needed[i], len(list)))]
 		if len(part) > 3 {
 			part = []string{part[0], "…", part[len(part)-1]}
 		}

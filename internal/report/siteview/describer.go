@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -35,12 +36,34 @@ type Describer struct {
 	by      sites.GroupBy
 	flags   option.Flags
 	ranks   map[symbolize.LocationID]ranks // of advice
+	names   func() map[string]string       // of files, see fileNames
 }
 
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
-	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy, o.Flags, map[symbolize.LocationID]ranks{}}
+	d := &Describer{
+		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags,
+		ranks: map[symbolize.LocationID]ranks{},
+	}
+	d.names = sync.OnceValue(d.fileNames)
+	return d
 }
+
+// fileNames are names of source files that are not only the last elements of their paths: of those with functions that
+// stacks are attributed to, if several have the same last element.
+func (d *Describer) fileNames() map[string]string {
+	var files []string
+	for site := range symbolize.SiteID(d.symbols.Sites()) {
+		stack := d.stack(site)
+		if ref, ok := d.blamer.Blame(stack); ok && ref.Frame >= 0 {
+			files = append(files, d.symbols.Locations[stack[ref.Position]].Frames[ref.Frame].File)
+		}
+	}
+	return text.DistinctFiles(files)
+}
+
+// where is the place of a frame.
+func (d *Describer) where(f *baseline.Frame) string { return whereIn(d.names(), f) }
 
 // View describes a row: sites are its call paths, the largest one first. There is at least one.
 func (d *Describer) View(row []symbolize.SiteID) View {
@@ -107,6 +130,7 @@ func (d *Describer) Cause(row []symbolize.SiteID, ref class.FrameRef) View {
 	frame := d.frame(l, max(ref.Frame, 0))
 	frame.Line = 0
 	v := viewOf(frame)
+	v.Where = d.where(frame)
 	v.Blame.Module = d.module(l)
 	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
 	v.callers = func() ([]Caller, bool) { return nil, true }
@@ -137,14 +161,19 @@ func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (ca
 // StackKey identifies the stack of a site in all processes of a program, with its lines and the functions below the one
 // that it is attributed to.
 func (d *Describer) StackKey(site symbolize.SiteID) identity.Key {
-	var frames []string
-	for _, f := range d.Frames([]symbolize.SiteID{site}) {
-		if f.Module != "" {
-			f.Address = "" // the offset is the same in each process
+	return stackKey(d.Frames([]symbolize.SiteID{site}))
+}
+
+// stackKey leaves out addresses, which differ between processes, unless nothing else is known.
+func stackKey(frames []Frame) identity.Key {
+	out := make([]string, len(frames))
+	for i, f := range frames {
+		if f.Module != "" || f.Function != "" {
+			f.Address = ""
 		}
-		frames = append(frames, fmt.Sprint(f.Module, f.Offset, f.Address, f.Function, f.File, f.Line))
+		out[i] = fmt.Sprintf("%s %s %s %s %s %d", f.Module, f.Offset, f.Address, f.Function, f.File, f.Line)
 	}
-	return identity.StackKey(frames)
+	return identity.StackKey(out)
 }
 
 func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
@@ -154,7 +183,9 @@ func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 // blamed describes the frame at ref.
 func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) View {
 	l := &d.symbols.Locations[stack[ref.Position]]
-	v := viewOf(d.frame(l, max(ref.Frame, 0)))
+	f := d.frame(l, max(ref.Frame, 0))
+	v := viewOf(f)
+	v.Where, v.names = d.where(f), d.names()
 	v.Blame.Module = d.module(l)
 	v.Group = d.group(l, ref.Frame)
 	if !l.Named() {
@@ -175,7 +206,7 @@ func (d *Describer) addScript(v *View, stack []symbolize.LocationID, position in
 	f := d.symbols.Locations[stack[caller]].Frames[0]
 	v.Blame.Script = &Line{f.Function, f.File, f.Line}
 	v.Where = strings.TrimSpace(fmt.Sprintf("%s (called from %s)", v.Where,
-		Caller{f.Function, text.Clip(text.Position(f.File, f.Line), maxWhere)}))
+		Caller{f.Function, d.where(&baseline.Frame{File: f.File, Line: f.Line})}))
 }
 
 // addOwn adds the line of the user's own code that called the function of a library, and the
@@ -187,12 +218,12 @@ func (d *Describer) addOwn(v *View, row []symbolize.SiteID, blamed class.FrameRe
 		return
 	}
 	f := d.frame(&d.symbols.Locations[stack[own.Position]], own.Frame)
-	v.Own = &Caller{FunctionName(f), where(f)}
+	v.Own = &Caller{FunctionName(f), d.where(f)}
 	v.Blame.Own = &Line{f.Function, f.File, f.Line}
 	if called := own.Position - 1; own.Frame == 0 && called > blamed.Position {
 		if l := &d.symbols.Locations[stack[called]]; l.Named() {
 			entry := d.frame(l, len(l.Frames)-1)
-			v.Entry = &Caller{FunctionName(entry), where(entry)}
+			v.Entry = &Caller{FunctionName(entry), d.where(entry)}
 		}
 	}
 	v.ownIsShared = func() bool { return d.ownIsShared(row, *v.Blame.Own) }
@@ -265,6 +296,7 @@ func (d *Describer) ranksOf(id symbolize.LocationID) ranks {
 	if !ok {
 		l := &d.symbols.Locations[id]
 		out = ranksOf(d.module(l), "")
+		out.allocates = len(l.Frames) > 0
 		for i := range l.Frames {
 			if !l.Script() {
 				out.include(ranksOf(d.module(l), l.Frames[i].Function))
@@ -301,7 +333,7 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 		return nil
 	}
 	blamed, first := &d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0)
-	list := callerList{last: d.frame(blamed, first).Function, limit: limit}
+	list := callerList{last: d.frame(blamed, first).Function, limit: limit, names: d.names()}
 	own := d.blamer.Classes(stack[ref.Position])[first]
 	first++
 	scripted := d.blamer.HasLines(stack)

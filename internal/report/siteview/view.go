@@ -43,6 +43,8 @@ type View struct {
 	callers     func() (callers []Caller, shared bool)
 	ownIsShared func() bool // by all call paths
 	lines       func() []int
+
+	names map[string]string // of files; others are shown by their last elements
 }
 
 // Blame is the frame that a site is attributed to, in JSON.
@@ -120,6 +122,9 @@ func (v View) Callers() (callers []Caller, shared bool) { return v.callers() }
 
 // paths is the number of call paths, if there are several.
 func (v View) paths(shared bool, on string) string {
+	if on != "" {
+		on = ", " + on
+	}
 	switch {
 	case v.CallPaths > 1 && shared:
 		return fmt.Sprintf("  (%d call paths%s)", v.CallPaths, on)
@@ -129,9 +134,20 @@ func (v View) paths(shared bool, on string) string {
 	return ""
 }
 
-// onLines names the lines of the function that its call paths pass, if there are several: any of them
+// Places are those of the lines of the function that the row's call paths pass.
+func (v View) Places() (out []string) {
+	if v.lines == nil {
+		return nil
+	}
+	for _, line := range slices.Sorted(slices.Values(v.lines())) {
+		out = append(out, whereIn(v.names, &baseline.Frame{File: v.Blame.File, Line: line}))
+	}
+	return out
+}
+
+// OnLines names the lines of the function that its call paths pass, if there are several: any of them
 // may be the one to change.
-func (v View) onLines() string {
+func (v View) OnLines() string {
 	const most = 4
 	if v.lines == nil {
 		return ""
@@ -141,13 +157,13 @@ func (v View) onLines() string {
 		return ""
 	}
 	if len(list) > most {
-		return fmt.Sprintf(", on %d lines", len(list))
+		return fmt.Sprintf("on %d lines", len(list))
 	}
 	words := make([]string, len(list))
 	for i, line := range list {
 		words[i] = strconv.Itoa(line)
 	}
-	return ", on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return "on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // maxCallers is the number of callers in a call path in one line.
@@ -159,7 +175,7 @@ const maxCallers = 4
 func (v View) CallPath(width int) string {
 	callers, shared := v.Callers()
 	callers, own := v.nearest(callers)
-	end := own + v.paths(shared, v.onLines())
+	end := own + v.paths(shared, v.OnLines())
 	if width > 0 && len(callers) > 0 && text.Width(callLine(callers[:1], nameWidths[len(nameWidths)-1])+end) > width {
 		end = own + v.paths(shared, "")
 	}
@@ -259,6 +275,14 @@ func where(f *baseline.Frame) string {
 	return ""
 }
 
+// whereIn is where of a frame whose file has one of some names, if it has one.
+func whereIn(names map[string]string, f *baseline.Frame) string {
+	if name := names[f.File]; name != "" {
+		return text.Clip(text.PositionIn(name, f.Line), maxWhere)
+	}
+	return where(f)
+}
+
 // isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the
 // unit of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
 func isUnit(f *baseline.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
@@ -292,12 +316,13 @@ type callerList struct {
 	callers []Caller
 	last    string // the function before
 	limit   int
+	names   map[string]string // of files; others are shown by their last elements
 }
 
 // add adds a frame unless the function called itself. It reports whether the list takes more.
 func (c *callerList) add(f *baseline.Frame) bool {
 	if f.Function != c.last || c.last == "" {
-		c.callers = append(c.callers, Caller{FunctionName(f), where(f)})
+		c.callers = append(c.callers, Caller{FunctionName(f), whereIn(c.names, f)})
 	}
 	c.last = f.Function
 	return len(c.callers) < c.limit

@@ -45,13 +45,18 @@ func Message(s string) string {
 
 // Position is file:line with the last element of the path; empty if the file is not known.
 func Position(file string, line int) string {
-	switch {
-	case file == "":
+	if file == "" {
 		return ""
-	case line == 0:
-		return Clean(symbolize.FileName(file))
 	}
-	return fmt.Sprintf("%s:%d", Clean(symbolize.FileName(file)), line)
+	return PositionIn(symbolize.FileName(file), line)
+}
+
+// PositionIn is name:line, for a file that is shown by a name.
+func PositionIn(name string, line int) string {
+	if line == 0 {
+		return Clean(name)
+	}
+	return fmt.Sprintf("%s:%d", Clean(name), line)
 }
 
 // FirstRows are the rows that a table shows: the first top ones, or 20 if top is 0.

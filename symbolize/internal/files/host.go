@@ -46,17 +46,23 @@ func (h Host) Fetch(ctx context.Context, buildID, kind string) *elffile.File {
 	return h.Debuginfod.Find(ctx, buildID, kind)
 }
 
+// mostPrograms is the number of files of a directory that are opened besides *.debug, for each module.
+const mostPrograms = 500
+
 // InDir implements [Source].
 func (h Host) InDir(dir, buildID string) *elffile.File {
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
-		return WithBuildID(h, dir, buildID)
+		return Named(WithBuildID(h, dir, buildID))
 	}
 	entries, _ := os.ReadDir(dir)
+	programs := 0
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ".debug" {
-			continue
+			if programs++; e.IsDir() || programs > mostPrograms {
+				continue
+			}
 		}
-		if file := WithBuildID(h, filepath.Join(dir, e.Name()), buildID); file != nil {
+		if file := Named(WithBuildID(h, filepath.Join(dir, e.Name()), buildID)); file != nil {
 			return file
 		}
 	}

@@ -57,8 +57,8 @@ func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*e
 	return other, nil
 }
 
-// byBuildID opens DIR/.build-id/ab/cdef….debug, or the file of DebugDirs with this build ID: DIR/*.debug, DIR/name, or
-// DIR itself if it is a file. It returns nil if there is none.
+// byBuildID opens DIR/.build-id/ab/cdef….debug, or a file with names directly in DebugDirs with this build ID, or DIR
+// itself if it is a file. It returns nil if there is none.
 func (s Search) byBuildID(id, name string) *elffile.File {
 	if len(id) < 3 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil
@@ -69,18 +69,18 @@ func (s Search) byBuildID(id, name string) *elffile.File {
 		}
 	}
 	for _, dir := range s.DebugDirs {
-		if file := named(s.InDir(dir, id)); file != nil {
+		if file := s.InDir(dir, id); file != nil {
 			return file
 		}
-		if file := named(WithBuildID(s, filepath.Join(dir, name), id)); file != nil {
+		if file := Named(WithBuildID(s, filepath.Join(dir, name), id)); file != nil {
 			return file
 		}
 	}
 	return nil
 }
 
-// named returns a file that has names. Of a stripped program, or without a file, it returns nil.
-func named(f *elffile.File) *elffile.File {
+// Named returns a file that has names. Of a stripped program, or without a file, it returns nil.
+func Named(f *elffile.File) *elffile.File {
 	if f == nil || hasNames(f) {
 		return f
 	}
@@ -128,7 +128,7 @@ func (s Search) beside(file *elffile.File) *elffile.File {
 	}
 	dir, name := filepath.Split(file.Path)
 	for _, path := range []string{name + ".debug", ".debug/" + name + ".debug", ".debug/" + name} {
-		if d := named(WithBuildID(s, filepath.Join(dir, path), file.BuildID)); d != nil {
+		if d := Named(WithBuildID(s, filepath.Join(dir, path), file.BuildID)); d != nil {
 			return d
 		}
 	}

@@ -22,7 +22,8 @@ type Source interface {
 	// Fetch opens the file of a kind that debuginfod servers have for a build ID. It returns nil if
 	// they have none.
 	Fetch(ctx context.Context, buildID, kind string) *elffile.File
-	// InDir opens DIR/*.debug with a build ID, or DIR itself if it is a file. It returns nil if there is none.
+	// InDir opens a file directly in DIR that has a build ID and names, or DIR itself if it is such a file. It returns
+	// nil if there is none.
 	InDir(dir, buildID string) *elffile.File
 	// OpenMap opens a perf map or a jitdump. If users is not nil, every user can make a file of this
 	// name: it must belong to root or to one of users, be regular, and not be a symbolic link.

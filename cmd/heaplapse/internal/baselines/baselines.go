@@ -20,7 +20,6 @@ import (
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
-	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
 // Command returns the command baseline with its subcommands.
@@ -110,7 +109,7 @@ func warnOtherMethod(c *console.Console, dir string, added *baseline.Meta) {
 	}
 	for _, e := range set.Entries {
 		if m := &e.Run.Meta; m.OtherMethod(added) {
-			c.Warn(text.OtherMethod(m.Name+" was recorded", m.Method, added.Name, added.Method))
+			c.Warn(gatereport.OtherMethod(m, added))
 			return
 		}
 	}

@@ -43,6 +43,7 @@ func name(cmd *cobra.Command) string {
 var arguments = map[string]cobra.CompletionFunc{
 	"record":         nil, // a command line: the shell completes files
 	"attach":         one(running),
+	"holders":        one(running),
 	"scrape":         cobra.NoFileCompletions,
 	"info":           paths,
 	"top":            paths,

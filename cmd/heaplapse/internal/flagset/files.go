@@ -46,7 +46,7 @@ func DefineDebugDirs(flags *pflag.FlagSet, dirs *[]string) {
 		dirs,
 		"debug-dir",
 		nil,
-		"look for separate debug information in `DIR`: .build-id/ab/cdef.debug, *.debug, or a file named like the program; or a debug or unstripped FILE itself (repeatable; then in /usr/lib/debug)",
+		"look for debug information in `DIR`, by build ID: .build-id/ab/cdef.debug, or a debug or unstripped file of any name; or such a FILE itself (repeatable; then in /usr/lib/debug)",
 	)
 }
 

@@ -1,6 +1,7 @@
 package flagset
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -14,9 +15,9 @@ import (
 
 // Series has the flags that choose the snapshots.
 type Series struct {
-	// AllProcesses reports whether the command reads all processes by default. It is set before
-	// Define.
-	AllProcesses bool
+	// Usual is what the command does with several processes by default; "" if it reads the one whose heap grew most.
+	// It is set before Define.
+	Usual string
 	// TwoPaths reports whether the command compares two PATHs. It is set before Define.
 	TwoPaths bool
 
@@ -27,10 +28,7 @@ type Series struct {
 
 // Define adds the flags to a set.
 func (f *Series) Define(flags *pflag.FlagSet) {
-	usual := "the one whose heap grew most in the later half of its snapshots"
-	if f.AllProcesses {
-		usual = "all of them"
-	}
+	usual := cmp.Or(f.Usual, "the one whose heap grew most in the later half of its snapshots")
 	if f.TwoPaths {
 		usual += "; BASE,CURRENT: one of each PATH"
 	}

@@ -30,7 +30,7 @@ func (f *Run) Add(cmd *cobra.Command) {
 		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: a hash of the recorded command line)")
 		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
 		f.DefineRules(flags)
-		f.AllProcesses = true
+		f.Usual = "the sum of all"
 		f.Series.Define(flags)
 	})
 	f.Files.Add(cmd)

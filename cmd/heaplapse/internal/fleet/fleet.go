@@ -63,7 +63,7 @@ type judgeFlags struct {
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		f.DefineRules(flags)
-		f.AllProcesses = true
+		f.Usual = "all of them"
 		f.Series.Define(flags)
 	})
 	f.Files.Add(cmd)

@@ -34,13 +34,16 @@ type Gate struct {
 var gateFormats = []struct {
 	name  string
 	write func(*gatereport.Report, io.Writer) error
+	// refuses reports whether it can tell that runs are not comparable. SARIF without a result would close the alerts of
+	// the nights before.
+	refuses bool
 }{
-	{"text", (*gatereport.Report).Text},
-	{"json", (*gatereport.Report).JSON},
-	{"markdown", (*gatereport.Report).Markdown},
-	{"junit", (*gatereport.Report).JUnit},
-	{"sarif", (*gatereport.Report).SARIF},
-	{"pprof", (*gatereport.Report).Pprof},
+	{"text", (*gatereport.Report).Text, true},
+	{"json", (*gatereport.Report).JSON, true},
+	{"markdown", (*gatereport.Report).Markdown, true},
+	{"junit", (*gatereport.Report).JUnit, true},
+	{"sarif", (*gatereport.Report).SARIF, false},
+	{"pprof", (*gatereport.Report).Pprof, false},
 }
 
 // gateFiles are the files that the result is written to, by format.
@@ -155,19 +158,24 @@ func (f *Gate) Report(result *gate.Result) *gatereport.Report {
 }
 
 // Write writes the result in all formats that were asked for. An error in one does not prevent the
-// others. Text goes to standard output unless another format does.
+// others. Text goes to standard output unless another format does. If runs are not comparable, standard error has the
+// text, and only formats are written that can tell.
 func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
 	stdoutTaken := false
 	for _, files := range f.outputs {
 		stdoutTaken = stdoutTaken || slices.Contains(files, "-")
 	}
-	if len(f.outputs["text"]) == 0 && !stdoutTaken {
+	refused := report.Verdict == gate.Refused
+	if len(f.outputs["text"]) == 0 && !stdoutTaken && !refused {
 		f.outputs["text"] = []string{"-"}
 	}
 	report.Style = f.Style.On(stdout, !slices.Contains(f.outputs["text"], "-"))
 	var errs []error
 	for _, o := range gateFormats {
 		for _, path := range f.outputs[o.name] {
+			if refused && (!o.refuses || path == "-" && o.name == "text") {
+				continue
+			}
 			write := func(w io.Writer) error { return o.write(report, w) }
 			var err error
 			if path == "-" && o.name == "text" {

@@ -1,0 +1,110 @@
+//go:build linux && amd64
+
+package holders
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+)
+
+// key tells groups of blocks apart: by the type of the objects in them or, if that is unknown, by their sizes.
+type key struct {
+	typ  string
+	size int
+}
+
+// group is a group of blocks, of which some are chosen, evenly spaced.
+type group struct {
+	answer.Group
+	chosen []uint64
+	every  int64 // one of so many blocks is chosen
+}
+
+func (g *group) add(b blocks.Block) {
+	size := int64(b.Size())
+	if g.Blocks == 0 {
+		g.Least, g.every = size, 1
+	}
+	if g.Blocks%g.every == 0 {
+		g.chosen = append(g.chosen, b.Start)
+	}
+	g.Blocks, g.Bytes = g.Blocks+1, g.Bytes+size
+	g.Least, g.Most = min(g.Least, size), max(g.Most, size)
+	if len(g.chosen) < 2*looked {
+		return
+	}
+	for i := range looked {
+		g.chosen[i] = g.chosen[2*i]
+	}
+	g.chosen, g.every = g.chosen[:looked], 2*g.every
+}
+
+// Groups tells what holds the blocks of the types or sizes that have most memory, most first.
+func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
+	if most == 0 {
+		return nil, nil
+	}
+	of := map[key]*group{}
+	for _, r := range l.Heap.Blocks.Regions() {
+		words := &blocks.Window{Memory: l.snapshot.Memory, Within: r.Range}
+		for b := range r.All() {
+			if b.Free {
+				continue
+			}
+			k := key{typ: l.typeOf(ctx, b.Range, words)}
+			if k.typ == "" {
+				k.size = classOf(b.Size())
+			}
+			if of[k] == nil {
+				of[k] = &group{Group: answer.Group{Type: k.typ}}
+			}
+			of[k].add(b)
+		}
+	}
+	list := make([]*group, 0, len(of))
+	for _, g := range of {
+		list = append(list, g)
+	}
+	slices.SortFunc(list, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Least, b.Least))
+	})
+	list = list[:min(len(list), most)]
+	groups := make([]answer.Group, len(list))
+	for i, g := range list {
+		var err error
+		if g.Held, err = l.held(ctx, spread(g.chosen)); err != nil {
+			return nil, err
+		}
+		groups[i] = g.Group
+	}
+	return groups, ctx.Err()
+}
+
+// typeOf returns the type of the object in a block, if the block itself tells it, or "".
+func (l *Look) typeOf(ctx context.Context, b blocks.Range, words *blocks.Window) string {
+	if l.python != nil {
+		if t := l.python.TypeIn(b, words.Word); t != "" {
+			return t
+		}
+	}
+	first, ok := words.Word(b.Start)
+	if !ok {
+		return ""
+	}
+	return l.names.ClassOf(ctx, first)
+}
+
+// classOf returns a number for a size: its own up to 1 KiB, and one of eight for each doubling above.
+func classOf(size uint64) int {
+	const exact = 10 // bits
+	if size < 1<<exact {
+		return int(size)
+	}
+	n := bits.Len64(size)
+	return n<<exact | int(size>>(n-4))
+}

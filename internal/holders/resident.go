@@ -1,0 +1,86 @@
+//go:build linux && amd64
+
+package holders
+
+import (
+	"errors"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/glibc"
+	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
+	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Resident tells where the resident memory of a process is. Where a snapshot of the process is refused, the result
+// has only its mappings, and the reason is in Problems. It needs the right to trace the process.
+func Resident(pid int) (*rss.Result, error) {
+	kernel, unread := rss.ReadKernel(pid)
+	s, err := snapshot.Take(pid, snapshot.Options{})
+	var refusal *snapshot.Refusal
+	switch {
+	case err != nil && unread == nil && errors.As(err, &refusal):
+		r := rss.Of(kernel, nil)
+		r.Problems = append(r.Problems, refusal.Error())
+		return r, nil
+	case err != nil:
+		return nil, err
+	case unread != nil:
+		return nil, errors.Join(unread, s.Close())
+	}
+	r, err := residentOf(s, kernel)
+	if early := s.Err(); early != nil {
+		err = early
+	}
+	return r, errors.Join(err, s.Close())
+}
+
+func residentOf(s *snapshot.Snapshot, kernel *rss.Kernel) (*rss.Result, error) {
+	// That of the copy is the same. Reading that of the process would make pages of files resident.
+	process, err := target.Open(s.Memory.PID)
+	if err != nil {
+		return nil, err
+	}
+	c := rss.Copy{Memory: s.Memory, Mappings: s.Mappings, Missing: s.Missing}
+	if c.Resident, err = rss.Resident(s.Memory.PID, rss.PrivateMemory(s.Mappings)); err != nil {
+		return nil, err
+	}
+	for _, t := range s.Threads {
+		c.ThreadPointers = append(c.ThreadPointers, t.TLS)
+	}
+	for _, m := range process.Modules {
+		c.Data = append(c.Data, roots.Data(s.Memory, s.Mappings, m)...)
+	}
+	for _, m := range process.Allocators {
+		c.Allocators = append(c.Allocators, symbolize.FileName(m.Path))
+	}
+	if c.Engine, err = (&Look{snapshot: s, process: process}).readSamples(); err != nil {
+		return nil, err
+	}
+	if err := walk(s, process, &c); err != nil {
+		return nil, err
+	}
+	return rss.Of(kernel, &c), nil
+}
+
+// walk finds the blocks of malloc and of CPython.
+func walk(s *snapshot.Snapshot, process *target.Process, c *rss.Copy) (err error) {
+	if process.Libc == nil {
+		return nil
+	}
+	p := glibc.ProcessOf(s.Memory, s.Mappings, process.Libc.Path)
+	p.Resident = s.Resident
+	set := &blocks.Set{}
+	switch c.Heap, err = glibc.Walk(p); {
+	case errors.Is(err, glibc.ErrNoArena):
+	case err != nil:
+		return err
+	default:
+		set = &c.Heap.Blocks
+	}
+	c.Pools, err = pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident}, set)
+	return err
+}

@@ -1,0 +1,34 @@
+package rss
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAdvise(t *testing.T) {
+	const all = 1000
+	arenas := []Arena{{Main: true, Free: 60}, {Free: 100}, {Free: 90}, {Free: 60}}
+	one := []Arena{{Main: true, Free: 400}, {Free: 100}, {Free: 100}, {Free: 60}}
+	for name, c := range map[string]struct {
+		result Result
+		want   []Advice
+	}{
+		"nothing": {Result{Bytes: all}, []Advice{}},
+		"empty":   {Result{}, []Advice{}},
+		"a tenth": {Result{Bytes: all, Parts: []Part{{FreePages, 100}, {FreePinned, 99}}}, []Advice{{Trim, 100}}},
+		"locked":  {Result{Bytes: all, Locked: true, Parts: []Part{{FreePages, 100}}}, []Advice{}},
+		"arenas": {
+			Result{Bytes: all, Parts: []Part{{FreePages, 300}}, Malloc: &Malloc{Arenas: arenas}},
+			[]Advice{{Trim, 300}, {ArenaMax, 110}},
+		},
+		"most in one": {Result{Bytes: all, Malloc: &Malloc{Arenas: one}}, []Advice{}},
+		"two arenas":  {Result{Bytes: all, Malloc: &Malloc{Arenas: arenas[:2]}}, []Advice{}},
+		"most first": {
+			Result{Bytes: all, HugeZero: 300, Parts: []Part{{FreePages, 200}, {FreePinned, 250}, {PythonFree, 250}}},
+			[]Advice{{SmallPages, 300}, {Allocator, 250}, {Trim, 200}},
+		},
+	} {
+		assert.Equal(t, c.want, advise(&c.result), name)
+	}
+}

@@ -1,0 +1,292 @@
+package holders
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// RSS is where the resident memory of a process is.
+type RSS struct {
+	Result *rss.Result
+	Width  int // of the terminal, or 0
+}
+
+const (
+	// mostLines limits the report.
+	mostLines    = 15
+	mostAdvice   = 3
+	mostProblems = 2
+	// leastShare is the least share of the resident memory that has a line of its own.
+	leastShare = 0.01
+	// notable is the least share of a whole for a detail.
+	notable  = 0.1
+	anyWidth = 120
+)
+
+// JSON writes the result.
+func (r *RSS) JSON(w io.Writer) error { return text.WriteJSON(w, r.Result) }
+
+// Text writes the report for a terminal.
+func (r *RSS) Text(w io.Writer) error {
+	lines := []string{r.fit(fmt.Sprintf("RSS %s of process %d", units.Bytes(r.Result.Bytes), r.Result.PID),
+		append([]string{text.Clean(r.Result.Program)}, r.outside()...)...)}
+	last := r.problems()
+	for _, a := range r.Result.Advice[:min(len(r.Result.Advice), mostAdvice)] {
+		last = append(last, r.advice(a))
+	}
+	for _, row := range r.rows(mostLines - len(lines) - len(last)) {
+		lines = append(lines, r.fit(r.numbers(row.bytes)+strings.Repeat("  ", row.level)+row.text, row.details...))
+	}
+	p := text.Printer{W: w}
+	for _, line := range append(lines, last...) {
+		p.Linef("%s", line)
+	}
+	return p.Err
+}
+
+// problems are the lines about what is not known.
+func (r *RSS) problems() (list []string) {
+	for i, problem := range r.Result.Problems {
+		if n := len(r.Result.Problems) - i; n > 1 && len(list) == mostProblems-1 {
+			return append(list, "not known: "+units.Count(n, "other problem"))
+		}
+		list = append(list, text.Clip("not known: "+problem, r.width()))
+	}
+	return list
+}
+
+func (r *RSS) width() int {
+	if r.Width == 0 {
+		return anyWidth
+	}
+	return r.Width
+}
+
+// numbers is what a line begins with: "  290 MiB  36 %  ".
+func (r *RSS) numbers(bytes int64) string {
+	share := 0.
+	if r.Result.Bytes > 0 {
+		share = float64(bytes) / float64(r.Result.Bytes)
+	}
+	return fmt.Sprintf("%9s %5s  ", units.Bytes(bytes), units.Percent(share))
+}
+
+// fit is a line with as many details in parentheses as it has room for.
+func (r *RSS) fit(line string, details ...string) string {
+	inside := ""
+	for _, d := range details {
+		longer := text.Join(", ", inside, d)
+		if text.Width(line+" ("+longer+")") > r.width() {
+			break
+		}
+		inside = longer
+	}
+	if inside == "" {
+		return line
+	}
+	return line + " (" + inside + ")"
+}
+
+// outside is what is not resident memory, but may be looked for.
+func (r *RSS) outside() (list []string) {
+	for _, of := range []struct {
+		bytes int64
+		text  string
+	}{
+		{r.Result.HugePages, "in huge pages"}, {r.Result.Swap, "more in swap"}, {r.Result.Hugetlb, "more in hugetlb"},
+	} {
+		if of.bytes > 0 {
+			list = append(list, units.Bytes(of.bytes)+" "+of.text)
+		}
+	}
+	return list
+}
+
+// row is a line about parts. A part of another one has a level.
+type row struct {
+	bytes   int64
+	level   int
+	text    string
+	details []string
+}
+
+// rows returns at most n rows, those with most bytes. The last one has what is too little for a row.
+func (r *RSS) rows(n int) (list []row) {
+	for least := leastShare * float64(r.Result.Bytes); ; least *= 1.2 {
+		if list = r.above(least); len(list) <= n || least > float64(r.Result.Bytes) {
+			return list
+		}
+	}
+}
+
+// above returns the rows with at least so many bytes.
+func (r *RSS) above(least float64) (list []row) {
+	rest := int64(0)
+	for _, group := range r.groups() {
+		if bytes := group[0].bytes; group[0].text == "" || float64(bytes) < least {
+			rest += bytes
+			continue
+		}
+		list = append(list, group[0])
+		for _, part := range group[1:] {
+			if float64(part.bytes) >= least {
+				list = append(list, part)
+			}
+		}
+	}
+	if rest > 0 {
+		list = append(list, row{bytes: rest, text: "other"})
+	}
+	return list
+}
+
+// groups returns all rows, each with its parts. Together they are the resident memory.
+func (r *RSS) groups() [][]row {
+	one := func(text string, details []string, kinds ...rss.Kind) []row {
+		return []row{{bytes: r.Result.Part(kinds...), text: text, details: details}}
+	}
+	stacks := append([]string{}, units.Count(r.Result.Stacks, "thread"))
+	if n := r.Result.EndedStacks; n > 0 {
+		stacks = append(stacks, fmt.Sprintf("%d that have ended", n))
+	}
+	return [][]row{
+		one("blocks of malloc in use", r.blocks(), rss.Blocks, rss.Mapped),
+		r.free(),
+		one("objects of Python", nil, rss.PythonBlocks),
+		one("free in pools of Python", r.pools(), rss.PythonFree, rss.PythonEmpty),
+		one("stacks", stacks, rss.Stacks, rss.EndedStacks),
+		one("programs, libraries and files", r.files(), rss.Code, rss.Data, rss.Files),
+		one("shared memory", largest(r.Result.Shared), rss.SharedMemory),
+		one("other private memory", r.anonymous(), rss.Anonymous),
+		one("", nil, rss.MallocOwn, rss.Engine, rss.Other),
+	}
+}
+
+// blocks are details about the blocks of malloc in use.
+func (r *RSS) blocks() (list []string) {
+	m := r.Result.Malloc
+	if m == nil {
+		return nil
+	}
+	list = append(list, units.Grouped(m.Blocks+m.MappedBlocks))
+	if sizes := sizesOf(m.Sizes); sizes != "" {
+		list = append(list, "most of "+sizes)
+	}
+	if mapped := r.Result.Part(rss.Mapped); r.isNotable(mapped) {
+		list = append(list, fmt.Sprintf("%s in large ones", units.Bytes(mapped)))
+	}
+	return list
+}
+
+// sizesOf names the sizes that have most of the bytes: "112, 96 and 48 bytes".
+func sizesOf(sizes []rss.Size) string {
+	const most = 3
+	all := int64(0)
+	for _, s := range sizes {
+		all += s.Bytes
+	}
+	var list []string
+	for _, s := range sizes[:min(len(sizes), most)] {
+		if float64(s.Bytes) >= notable*float64(all) {
+			list = append(list, units.Grouped(s.Size))
+		}
+	}
+	n := len(list)
+	if n == 0 {
+		return ""
+	}
+	return text.Join(" and ", strings.Join(list[:n-1], ", "), list[n-1]+" bytes")
+}
+
+// free are the rows about free memory of malloc.
+func (r *RSS) free() []row {
+	m := r.Result.Malloc
+	if m == nil {
+		return []row{{}}
+	}
+	part := func(kinds ...rss.Kind) int64 { return r.Result.Part(kinds...) }
+	trim := "malloc_trim returns them"
+	if r.Result.Locked {
+		trim = "locked: malloc_trim does not return them"
+	}
+	return []row{
+		{
+			bytes: part(rss.FreePages, rss.FreePinned, rss.FreeEnd, rss.FreeRest, rss.Cached), text: "free memory of malloc",
+			details: []string{units.Count(len(m.Arenas), "arena")},
+		},
+		{bytes: part(rss.FreePages), level: 1, text: "whole pages", details: []string{trim}},
+		{
+			bytes: part(rss.FreePinned), level: 1, text: "held by " + units.Bytes(m.Pinned.Live) + " of blocks",
+			details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
+		},
+		{
+			bytes: part(rss.FreeEnd, rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches",
+		},
+	}
+}
+
+// pools are details about the pools of CPython.
+func (r *RSS) pools() (list []string) {
+	if empty := r.Result.Part(rss.PythonEmpty); empty > 0 {
+		list = append(list, units.Bytes(empty)+" in empty ones")
+	}
+	return list
+}
+
+// files are details about mappings of files.
+func (r *RSS) files() []string {
+	list := largest(r.Result.Files)
+	if bytes := r.Result.Part(rss.Data); r.isNotable(bytes) {
+		list = append([]string{"variables " + units.Bytes(bytes)}, list...)
+	}
+	return list
+}
+
+// isNotable reports whether a detail is worth telling.
+func (r *RSS) isNotable(bytes int64) bool { return float64(bytes) >= notable*float64(r.Result.Bytes) }
+
+// largest names the largest mappings.
+func largest(mappings []rss.Mapping) (list []string) {
+	const most, width = 3, 40
+	for _, m := range mappings[:min(len(mappings), most)] {
+		list = append(list, fmt.Sprintf("%s %s", text.Clip(path.Base(m.Name), width), units.Bytes(m.Bytes)))
+	}
+	return list
+}
+
+// anonymous are details about memory of which nothing is known but its mappings.
+func (r *RSS) anonymous() (list []string) {
+	if a := r.Result.Allocators; len(a) > 0 {
+		list = append(list, "most likely of "+text.Clean(strings.Join(a, ", ")))
+	}
+	for _, m := range r.Result.Anonymous {
+		if m.Name == "" {
+			list = append(list, units.Count(int(m.Count), "mapping")+" without a name, the largest "+units.Bytes(m.Largest))
+		} else {
+			list = append(list, largest([]rss.Mapping{m})...)
+		}
+	}
+	return list
+}
+
+// advice is a line about what helps.
+func (r *RSS) advice(a rss.Advice) string {
+	bytes := units.Bytes(a.Bytes)
+	switch a.Means {
+	case rss.Trim:
+		return r.fit("helps: malloc_trim(0), "+bytes, "after a peak, or regularly")
+	case rss.ArenaMax:
+		return r.fit("may help: MALLOC_ARENA_MAX=2, up to "+bytes, "if threads need memory at different times")
+	case rss.Allocator:
+		return r.fit("may help: jemalloc, up to "+bytes, "if what was freed has other sizes than what is left")
+	case rss.SmallPages:
+		return r.fit("helps: no transparent huge pages, up to "+bytes, "small pages of zeros in them")
+	}
+	return ""
+}
