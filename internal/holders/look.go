@@ -20,6 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/samples"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -218,7 +219,8 @@ type Holder struct {
 	Kind Kind
 	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
-	// Thread is the name of the thread of a stack or of a thread-local variable, and Function that of a stack.
+	// Thread is the name of the thread of a stack or of a thread-local variable. Function is the function whose frame has
+	// the word of a stack or, if that is not known, the one in which the thread is.
 	Thread, Function string
 	// Variable is the variable, if it is a global or thread-local one.
 	Variable *names.Variable
@@ -240,7 +242,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	list := make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
-	functions := map[int]string{}
+	stacks := stacks{Look: l, frames: map[int][]unwind.Frame{}, functions: map[[2]int]string{}}
 	ways := make([]names.Way, len(addresses))
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
@@ -263,7 +265,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			case r.Thread >= 0:
 				h.Thread = l.snapshot.Threads[r.Thread].Name
 				h.Name = h.Thread
-				h.Function = l.function(ctx, r.Thread, functions)
+				h.Function = stacks.function(ctx, r, p.Address)
 				if r.Phase == roots.TLS {
 					words = append(words, names.Held{Root: r, Address: p.Address, Thread: l.snapshot.Threads[r.Thread].TLS})
 					indices = append(indices, i)
@@ -321,14 +323,4 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 		rest, variable = rest[n:], nil
 	}
 	return list
-}
-
-// function returns the function in which a thread is. known has those that were asked for.
-func (l *Look) function(ctx context.Context, thread int, known map[int]string) string {
-	name, ok := known[thread]
-	if !ok {
-		name = l.names.Function(ctx, l.snapshot.Stack(thread, l.process.Modules))
-		known[thread] = name
-	}
-	return name
 }

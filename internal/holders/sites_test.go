@@ -135,6 +135,7 @@ func checkSites(t *testing.T, program string, debug bool) {
 		switch {
 		case h.Variable == nil:
 			assert.Equal(t, want.name, h.Name)
+			assert.True(t, h.Function == "" && !debug || strings.HasPrefix(h.Function, want.typ), h.Function)
 			if !debug {
 				checkClasses(t, want, h)
 				continue

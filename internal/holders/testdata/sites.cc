@@ -422,7 +422,7 @@ static void *lose(void *) {
 __attribute__((noinline)) static void show_thread(Handler *mine) {
     show("thread-local", "t_session", "Session *", " Session|.name std::string (60)", t_session->name.data());
     show("thread-local", "t_state.sessions", "std::vector<Session*>", "[…] Session", t_state.sessions[0]);
-    show("stack", "worker", "", " FileHandler|.last Order", static_cast<FileHandler *>(mine)->last);
+    show("stack", "worker", "serve", " FileHandler|.last Order", static_cast<FileHandler *>(mine)->last);
 }
 
 __attribute__((noinline)) static Handler *prepare() {
@@ -431,13 +431,21 @@ __attribute__((noinline)) static Handler *prepare() {
     return new FileHandler();
 }
 
+__attribute__((noinline)) static int wait() {
+    volatile int calls = 0;
+    while (calls >= 0) {
+        pause();
+        calls = 1;
+    }
+    return calls;
+}
+
 static void *serve(void *) {
     Handler *volatile mine = prepare();
     show_thread(mine);
     clean();
     running = true;
-    for (;;) pause();
-    return mine;
+    return wait() ? nullptr : mine;
 }
 
 int main() {
