@@ -117,6 +117,7 @@ func TestResidentTruth(t *testing.T) {
 		"gaps":      {rss.Blocks: 3.9, rss.FreePages: 54.7, rss.FreePinned: 0.9, rss.FreeRest: 3.1},
 		"pinned":    {rss.Blocks: 1.5, rss.FreePages: 60.7, rss.FreePinned: 63.7, rss.FreeRest: 0.8},
 		"arenas":    {rss.FreePages: 125.4},
+		"ends":      {rss.FreeEnd: 125.4},
 		"cached":    {rss.Cached: 7 * 64 * 536. / mib},
 		"mapped":    {rss.Mapped: 10},
 		"stacks":    {rss.Stacks: 16},
@@ -200,7 +201,9 @@ var measurements = []struct {
 	{"same", rss.Trim, 20, false},
 	{"arenas", rss.Trim, 100, false},
 	{"threads.py", rss.Trim, 150, false},
+	{"ends", rss.TrimThreshold, 100, false},
 	{"arenas", rss.ArenaMax, 100, false},
+	{"ends", rss.ArenaMax, 100, false},
 	{"at-once", rss.ArenaMax, 100, true},
 	{"threads.py", rss.ArenaMax, 100, false},
 	{"mixed", rss.Allocator, 60, false},
@@ -215,6 +218,8 @@ func settings(t *testing.T, means rss.Means) []string {
 	switch means {
 	case rss.ArenaMax:
 		return []string{"MALLOC_ARENA_MAX=2"}
+	case rss.TrimThreshold:
+		return []string{"MALLOC_TRIM_THRESHOLD_=131072"}
 	case rss.Allocator:
 		return []string{"LD_PRELOAD=" + testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2"), "MALLOC_CONF=dirty_decay_ms:0"}
 	case rss.SmallPages:
@@ -272,6 +277,16 @@ func TestLocked(t *testing.T) {
 	before := p.resident(t)
 	p.trim(t)
 	assert.InDelta(t, 0, before-p.resident(t), 2*mib)
+}
+
+// TestEndsStay shows that malloc_trim does not return the ends of arenas.
+func TestEndsStay(t *testing.T) {
+	p := runMemory(t, "ends")
+	before := p.look(t).Part(rss.FreeEnd)
+	p.trim(t)
+	after := p.look(t).Part(rss.FreeEnd, rss.FreePages)
+	assert.Greater(t, before, int64(100*mib))
+	assert.InDelta(t, before, after, mib)
 }
 
 // runPython runs testdata/threads.py.

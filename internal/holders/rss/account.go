@@ -80,8 +80,7 @@ func (a *account) addKernel(all bool) {
 			a.HugePages += int64(m.huge)
 			a.Locked = a.Locked || m.locked && m.rss > 0
 			if all {
-				a.add(kindOfAnonymous(m.path), m.rss)
-				a.anonymous.add(nameOf(m.permissions, m.path), m.rss)
+				a.addPrivate(m)
 			}
 			continue
 		}
@@ -96,11 +95,15 @@ func (a *account) addKernel(all bool) {
 	}
 }
 
-func kindOfAnonymous(path string) Kind {
-	if path == "[stack]" {
-		return Stacks
+// addPrivate adds private memory without a file of which no copy is known.
+func (a *account) addPrivate(m kernelMapping) {
+	if m.path == "[stack]" {
+		a.Stacks++
+		a.add(Stacks, m.rss)
+		return
 	}
-	return Anonymous
+	a.add(Anonymous, m.rss)
+	a.anonymous.add(nameOf(m.permissions, m.path), m.rss)
 }
 
 // kind returns what the mapping is, if it is not private memory without a file.

@@ -277,6 +277,11 @@ func TestOfMappings(t *testing.T) {
 	list, err := parseSmaps(strings.NewReader(someSmaps))
 	require.NoError(t, err)
 	r := Of(&Kernel{PID: 4711, mappings: list}, nil)
+	const stack = "ffffffffff700000-ffffffffff701000 rw-p 00000000 00:00 0 [stack]\nRss: 4 kB\n"
+	withStack, err := parseSmaps(strings.NewReader(someSmaps + stack))
+	require.NoError(t, err)
+	assert.Equal(t, int64(4<<10), Of(&Kernel{mappings: withStack}, nil).Part(Stacks))
+	assert.Equal(t, r.Anonymous, Of(&Kernel{mappings: withStack}, nil).Anonymous)
 	assert.Equal(t, &Result{
 		Schema: Schema, PID: 4711, Bytes: 2060 << 10, Kernel: 2060 << 10,
 		Parts:      []Part{{Files, 8 << 10}, {Anonymous, 2052 << 10}},

@@ -22,6 +22,13 @@ func TestAdvise(t *testing.T) {
 			Result{Bytes: all, Parts: []Part{{FreePages, 300}}, Malloc: &Malloc{Arenas: arenas}},
 			[]Advice{{Trim, 300}, {ArenaMax, 110}},
 		},
+		"ends": {
+			Result{Bytes: 10 << 20, Parts: []Part{{FreeEnd, 4 << 20}}, Malloc: &Malloc{Arenas: make([]Arena, 9)}},
+			[]Advice{{TrimThreshold, 3 << 20}},
+		},
+		"small ends": {
+			Result{Bytes: 10 << 20, Parts: []Part{{FreeEnd, 1 << 20}}, Malloc: &Malloc{Arenas: make([]Arena, 9)}}, []Advice{},
+		},
 		"most in one": {Result{Bytes: all, Malloc: &Malloc{Arenas: one}}, []Advice{}},
 		"two arenas":  {Result{Bytes: all, Malloc: &Malloc{Arenas: arenas[:2]}}, []Advice{}},
 		"most first": {

@@ -149,10 +149,12 @@ type Means string
 
 // What helps. See docs/rss.md for measurements.
 const (
-	Trim       Means = "malloc_trim"     // call malloc_trim(0)
-	ArenaMax   Means = "arena_max"       // set MALLOC_ARENA_MAX=2
-	Allocator  Means = "other_allocator" // preload an allocator that does not mix sizes on a page
-	SmallPages Means = "small_pages"     // no transparent huge pages
+	Trim Means = "malloc_trim" // call malloc_trim(0)
+	// TrimThreshold sets MALLOC_TRIM_THRESHOLD_=131072: arenas keep no more at their ends.
+	TrimThreshold Means = "trim_threshold"
+	ArenaMax      Means = "arena_max"       // set MALLOC_ARENA_MAX=2
+	Allocator     Means = "other_allocator" // preload an allocator that does not mix sizes on a page
+	SmallPages    Means = "small_pages"     // no transparent huge pages
 )
 
 // Advice is a means, and the bytes that it gives back at most.

@@ -225,9 +225,8 @@ func (r *RSS) free() []row {
 			bytes: part(rss.FreePinned), level: 1, text: "held by " + units.Bytes(m.Pinned.Live) + " of blocks",
 			details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
 		},
-		{
-			bytes: part(rss.FreeEnd, rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches",
-		},
+		{bytes: part(rss.FreeEnd), level: 1, text: "at ends of arenas", details: []string{"malloc_trim does not return them"}},
+		{bytes: part(rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches"},
 	}
 }
 
@@ -281,6 +280,8 @@ func (r *RSS) advice(a rss.Advice) string {
 	switch a.Means {
 	case rss.Trim:
 		return r.fit("helps: malloc_trim(0), "+bytes, "after a peak, or regularly")
+	case rss.TrimThreshold:
+		return r.fit("helps: MALLOC_TRIM_THRESHOLD_=131072, "+bytes, "ends of arenas are returned at once")
 	case rss.ArenaMax:
 		return r.fit("may help: MALLOC_ARENA_MAX=2, up to "+bytes, "if threads need memory at different times")
 	case rss.Allocator:
