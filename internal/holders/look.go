@@ -121,7 +121,8 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	l.roots = roots.Of(r, &l.Heap.Blocks)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
-		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory,
+		Options: o.Symbols,
 	}
 	l.listDoubts(pools)
 	return s.Err()
@@ -147,7 +148,8 @@ func (l *Look) build(o Options) (err error) {
 
 // readSamples reads the live samples, and returns the memory of heaplapse's engine, which holds no block.
 func (l *Look) readSamples() (own []blocks.Range, err error) {
-	engine := samples.Engine{Live: l.process.Engine.Symbol(samples.Live).Start, Sites: l.process.Engine.Symbol(samples.Sites).Start}
+	module := l.process.Engine
+	engine := samples.Engine{Live: module.Symbol(samples.Live).Start, Sites: module.Symbol(samples.Sites).Start}
 	if engine.Live == 0 || engine.Sites == 0 {
 		return nil, nil
 	}

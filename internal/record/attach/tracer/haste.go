@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RaisePriority gives this thread the highest priority, if it may, and returns a function that undoes it. The wait for a
-// processor counts while threads are stopped.
+// RaisePriority gives this thread the highest priority, if it may, and returns a function that undoes it. The wait
+// for a processor counts while threads are stopped.
 func RaisePriority() (undo func()) {
 	const highest, kernelBias = -20, 20
 	before, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
