@@ -251,7 +251,8 @@ func TestAdviceHolds(t *testing.T) {
 			if m.means == rss.SmallPages && r.HugePages == 0 {
 				t.Skip("the kernel gives no huge pages")
 			}
-			said, before, after := advised(r, m.means), p.resident(t), int64(0)
+			said, before := advised(r, m.means), p.resident(t)
+			var after int64
 			if environment := settings(t, m.means); environment == nil {
 				p.trim(t)
 				after = p.resident(t)

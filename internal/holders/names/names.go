@@ -29,6 +29,7 @@ type Process struct {
 	threadLocal []tlsModule       // nil if they have not been asked for
 	mapped      []blocks.Range    // the files, by address
 	classes     map[uint64]string // by the addresses of tables of virtual functions
+	buf         []byte
 }
 
 // Held is a word of a root.

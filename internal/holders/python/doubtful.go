@@ -70,8 +70,8 @@ func (in *Interpreter) valuesPrefix(d *doubts) {
 	}
 }
 
-// valuesOrder adds what is around the values of attributes in 3.13: {capacity, number, embedded, valid}, a byte each, in a
-// word whose rest is not initialized, and behind them the order in which they were set.
+// valuesOrder adds what is around the values of attributes in 3.13: {capacity, number, embedded, valid}, a byte each,
+// in a word whose rest is not initialized, and behind them the order in which they were set.
 func (in *Interpreter) valuesOrder(d *doubts) {
 	const largest, alignment = 30, 16
 	first, _ := d.word(d.b.Start)
@@ -113,7 +113,8 @@ func (in *Interpreter) keysSlack(d *doubts) {
 		indices = slots * indexWidth(slots)
 	}
 	entries := slots * 2 / 3
-	if slots < 8 || slots > largest || slots&(slots-1) != 0 || used+usable > entries || used+usable != entries && !shared {
+	isPower := slots&(slots-1) == 0
+	if slots < 8 || slots > largest || !isPower || used+usable > entries || used+usable != entries && !shared {
 		return
 	}
 	d.add(d.b.Start+in.indices+indices+stride*entries, d.b.End)
@@ -127,6 +128,9 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 	}
 	end := in.end(d, o)
 	d.add(o.address+end, d.b.End)
+	if n := len(d.list); n > 0 && end < d.b.Size() && o.exact && in.hasAddress(d, d.list[n-1].Range) {
+		d.list[n-1].None = in.isTracked(d, o)
+	}
 	switch {
 	case o.kind.isWeakRef():
 		in.weakRef(d, o)
@@ -147,6 +151,28 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 	if in.minor >= 12 && o.flags&managedWeakRef != 0 {
 		d.add(d.b.Start, d.b.Start+8)
 	}
+}
+
+// hasAddress reports whether a range has the address of a block.
+func (in *Interpreter) hasAddress(d *doubts, r blocks.Range) bool {
+	for at := r.Start; at+8 <= r.End; at += 8 {
+		if w, _ := d.word(at); in.blocks.Region(w) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isTracked reports whether an object is in a list of the garbage collector: then it is one for sure, and has what
+// its type says.
+func (in *Interpreter) isTracked(d *doubts, o object) bool {
+	const flags = 3
+	if o.before < headSize {
+		return false
+	}
+	next, _ := d.word(o.address - headSize)
+	next &^= flags
+	return next != 0 && in.read.word(next+headSize/2)&^flags == o.address-headSize
 }
 
 // isWhole reports whether an object with data only is one for sure: its length fits into the block.
@@ -200,6 +226,8 @@ func (in *Interpreter) uninitialized(d *doubts, o object) {
 	switch {
 	case o.kind == memoryViewKind:
 		word(viewInternal)
+	case o.kind == functionKind && in.minor >= 11:
+		word(o.basic - 8) // its version has 32 bits
 	case o.kind.isGenerator() && in.minor <= 10:
 		word(generatorRuns)
 	case o.kind == generatorKind || o.kind == asyncGeneratorKind:

@@ -14,8 +14,8 @@ type object struct {
 	dead bool
 }
 
-// isRefcount reports whether a word may be a reference count, and not an address, as where the items of a list look like
-// an object. That of an immortal object has 32 bits. From 3.14 on, the upper 16 bits are flags.
+// isRefcount reports whether a word may be a reference count, and not an address, as where the items of a list look
+// like an object. That of an immortal object has 32 bits. From 3.14 on, the upper 16 bits are flags.
 func (in *Interpreter) isRefcount(n uint64) bool {
 	const most, maxFlags, usual = 1 << 40, 1 << 8, 1 << 20
 	if in.minor >= 14 && n>>48 < maxFlags {
@@ -41,7 +41,7 @@ func (in *Interpreter) objectIn(b blocks.Range, word words) (o object, ok bool) 
 		}
 		of, _ := word(at + objectType)
 		t := in.types.at(of)
-		if t == nil || t.before != before || b.End-at < t.basic {
+		if t == nil || t.before != before || b.End-at < t.least {
 			continue
 		}
 		n, _ := word(at + refcount)
@@ -98,6 +98,13 @@ func (in *Interpreter) note(o object, word words) {
 		in.noteList(o, word)
 	case o.kind == dequeKind:
 		in.noteDeque(o, word)
+	case o.kind == dictKind && in.minor <= 10:
+		in.noteValues(o, word)
+	case o.kind == codeKind && in.minor <= 10:
+		// What the interpreter has found out about global variables.
+		const cache = 160
+		start, _ := word(o.address + cache)
+		in.noteSlack(start, start, topmost)
 	case o.kind == byteArrayKind:
 		const buffer = 32
 		start, _ := word(o.address + buffer)
@@ -116,6 +123,16 @@ func (in *Interpreter) noteList(o object, word words) {
 		return
 	}
 	in.noteSlack(first, first+8*n, topmost)
+}
+
+// noteValues notes what is behind the values of the attributes of an object, up to 3.10: two thirds of the size of the
+// keys, which are those of all objects of a type.
+func (in *Interpreter) noteValues(o object, word words) {
+	values, _ := word(o.address + dictValues)
+	keys, _ := word(o.address + dictKeys)
+	if slots := in.read.word(keys + 8); values != 0 && slots < 1<<10 {
+		in.noteSlack(values, values+8*(slots*2/3), topmost)
+	}
 }
 
 // noteDeque notes what is before the first item and behind the last one in the blocks of a deque, which have 64

@@ -5,6 +5,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"slices"
 )
 
 // role is what an object without a step of its own is for.
@@ -69,7 +70,8 @@ func ends(p graph.Path) (first, last []blocks.Range, skipped int) {
 	const most = 100
 	first, last, skipped = p.First, p.Blocks, p.Skipped
 	if skipped == 0 {
-		first = p.Blocks
+		first = slices.Concat(p.First, p.Blocks)
+		last = first
 	}
 	if len(first) > 2*most || skipped > 0 {
 		n := max(0, len(last)-most)

@@ -13,6 +13,7 @@ type typ struct {
 	flags      uint64
 	basic      uint64 // size of an object without items
 	item       uint64 // size of an item, or 0
+	least      uint64 // size of the smallest object; a str has its text instead of pointers to it
 	dictOffset int64  // of the pointer to the dict in an object, or 0
 	weakOffset int64  // of the list of weak references in an object, or 0
 	before     uint8
@@ -74,6 +75,9 @@ func (in *Interpreter) findTypes(data []blocks.Range) {
 	}
 	for _, t := range in.types.all {
 		t.kind, t.exact = in.kindOf(t)
+		if t.least = t.basic; t.kind == strKind {
+			t.least = min(t.basic, in.ascii+1)
+		}
 	}
 }
 

@@ -45,7 +45,8 @@ func PrivateMemory(mappings []target.Mapping) (list []blocks.Range) {
 
 // Of adds up the memory of a process. Without a copy, c is nil: then nothing is known but mappings.
 func Of(k *Kernel, c *Copy) *Result {
-	a := &account{Result: &Result{Schema: Schema, PID: k.PID, Program: k.program, Allocators: []string{}, Problems: []string{}}, kernel: k.mappings, parts: map[Kind]uint64{}}
+	r := &Result{Schema: Schema, PID: k.PID, Program: k.program, Allocators: []string{}, Problems: []string{}}
+	a := &account{Result: r, kernel: k.mappings, parts: map[Kind]uint64{}}
 	a.addKernel(c == nil)
 	if c != nil {
 		a.addCopy(c)
@@ -171,7 +172,8 @@ func (a *account) addMissing(missing []target.Range) {
 		}
 	}
 	if n > 0 {
-		a.Problems = append(a.Problems, fmt.Sprintf("%s cannot be copied (MADV_DONTFORK): what is in them is not known", units.Count(n, "mapping")))
+		a.Problems = append(a.Problems,
+			fmt.Sprintf("%s cannot be copied (MADV_DONTFORK): what is in them is not known", units.Count(n, "mapping")))
 	}
 }
 
