@@ -55,7 +55,8 @@ Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`
 		},
 	}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&f.rss, "rss", false, "tell where the resident memory is, also what is free in allocators, and what helps")
+		flags.BoolVar(&f.rss, "rss", false,
+			"tell where the resident memory is, also what is free in allocators, and what helps")
 		flags.Var(flagset.Count(&f.top, 10), "top", "tell what holds the `N` sizes of blocks with most memory")
 		flagset.DefineDemangle(flags, &f.demangle, "simple")
 	})

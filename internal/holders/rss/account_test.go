@@ -92,7 +92,8 @@ func newModel(t *testing.T, seed uint64) *model {
 	arenas[0].Heaps = append(arenas[0].Heaps, m.fill(t, blocks.Range{Start: main.Start + 16, End: main.End}, true))
 	for i := range uint64(2) { // the newest heap first
 		heap := blocks.Range{Start: thread + (1-i)*64<<20, End: thread + (1-i)*64<<20 + pages()}
-		arenas[1].Heaps = append(arenas[1].Heaps, m.fill(t, blocks.Range{Start: heap.Start + 64, End: heap.End - i*16}, false))
+		within := blocks.Range{Start: heap.Start + 64, End: heap.End - i*16}
+		arenas[1].Heaps = append(arenas[1].Heaps, m.fill(t, within, false))
 	}
 	for i := range arenas[1].Heaps {
 		r := arenas[1].Heaps[1-i].Range
@@ -267,8 +268,8 @@ func TestPartsAgreeWithBytes(t *testing.T) {
 		require.Equal(t, got.Part(Blocks), live)
 		require.Equal(t, int64(len(m.copy.Pools.Empty)), got.Python.EmptyPools)
 	}
-	for _, kind := range []Kind{Blocks, Cached, FreePages, FreePinned, FreeEnd, FreeRest, MallocOwn, PythonBlocks, PythonFree,
-		PythonEmpty, Stacks, Anonymous} {
+	for _, kind := range []Kind{Blocks, Cached, FreePages, FreePinned, FreeEnd, FreeRest, MallocOwn,
+		PythonBlocks, PythonFree, PythonEmpty, Stacks, Anonymous} {
 		assert.Positive(t, seen[kind], kind)
 	}
 }
@@ -288,7 +289,8 @@ func TestOfMappings(t *testing.T) {
 		Files:      []Mapping{{"/usr/bin/my program: x", 8 << 10, 8 << 10, 1}},
 		Shared:     []Mapping{},
 		Anonymous:  []Mapping{{"", 2052 << 10, 2052 << 10, 1}},
-		Allocators: []string{}, HugePages: 2 << 20, Locked: true, Swap: 12 << 10, Hugetlb: 4 << 20, Advice: []Advice{}, Problems: []string{},
+		Allocators: []string{}, HugePages: 2 << 20, Locked: true, Swap: 12 << 10, Hugetlb: 4 << 20,
+		Advice: []Advice{}, Problems: []string{},
 	}, r)
 }
 

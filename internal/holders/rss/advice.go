@@ -12,7 +12,8 @@ const leastShare = 0.1
 func advise(r *Result) []Advice {
 	list := []Advice{}
 	for _, a := range []Advice{
-		{Trim, trimGain(r)}, {TrimThreshold, endsGain(r)}, {ArenaMax, arenaGain(r)}, {Allocator, r.Part(FreePinned)}, {SmallPages, r.HugeZero},
+		{Trim, trimGain(r)}, {TrimThreshold, endsGain(r)}, {ArenaMax, arenaGain(r)},
+		{Allocator, r.Part(FreePinned)}, {SmallPages, r.HugeZero},
 	} {
 		if a.Bytes > 0 && float64(a.Bytes) >= leastShare*float64(r.Bytes) {
 			list = append(list, a)

@@ -27,7 +27,9 @@ func (s sizes) largest() []Size {
 	for _, of := range s {
 		list = append(list, *of)
 	}
-	slices.SortFunc(list, func(a, b Size) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Size, b.Size)) })
+	slices.SortFunc(list, func(a, b Size) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Size, b.Size))
+	})
 	return list[:min(len(list), most)]
 }
 

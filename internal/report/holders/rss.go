@@ -243,7 +243,10 @@ func (r *RSS) free() []row {
 			details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
 			note:    holding(m.Pinned.Held),
 		},
-		{bytes: part(rss.FreeEnd), level: 1, text: "at ends of arenas", details: []string{"malloc_trim does not return them"}},
+		{
+			bytes: part(rss.FreeEnd), level: 1, text: "at ends of arenas",
+			details: []string{"malloc_trim does not return them"},
+		},
 		{bytes: part(rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches"},
 	}
 }
