@@ -47,7 +47,8 @@ func (s *stacks) from(ctx context.Context, thread, frame int) string {
 // frameOf returns the index of the frame that has an address: the last one that begins before it. What is below the
 // stack pointer belongs to the innermost function.
 func frameOf(frames []unwind.Frame, address uint64) int {
-	i, found := slices.BinarySearchFunc(frames, address, func(f unwind.Frame, a uint64) int { return cmp.Compare(f.SP, a) })
+	bySP := func(f unwind.Frame, a uint64) int { return cmp.Compare(f.SP, a) }
+	i, found := slices.BinarySearchFunc(frames, address, bySP)
 	if !found {
 		i--
 	}

@@ -148,7 +148,8 @@ func (v *Variable) set(f *file, of symbolize.Variable, address uint64) {
 	v.simplifyRust()
 }
 
-// simplifyRust removes what the macro thread_local! adds: app::LOCAL::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL.
+// simplifyRust removes what the macro thread_local! adds:
+// app::LOCAL::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL.
 func (v *Variable) simplifyRust() {
 	if name, ok := strings.CutSuffix(v.Name, "::__RUST_STD_INTERNAL_VAL"); ok {
 		v.Name, _, _ = strings.Cut(name, "::{")
