@@ -11,10 +11,12 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
-// Type describes a type of a program, Member a member of it, and TypeRef locates a type in a file.
 type (
-	Type    = dwarf.Type
-	Member  = dwarf.Member
+	// Type describes a type of a program.
+	Type = dwarf.Type
+	// Member is a member of a type.
+	Member = dwarf.Member
+	// TypeRef locates a type in a file.
 	TypeRef = dwarf.TypeRef
 )
 

@@ -51,14 +51,12 @@ Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`
 			if err != nil || pid <= 0 {
 				return help.Error(cmd, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0]))
 			}
-			if f.rss {
-				return a.resident(&f, pid)
-			}
 			return a.holders(cmd.Context(), &f, pid)
 		},
 	}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&f.rss, "rss", false, "tell where the resident memory is, also what is free in allocators, and what helps")
+		flags.BoolVar(&f.rss, "rss", false,
+			"tell where the resident memory is, also what is free in allocators, and what helps")
 		flags.Var(flagset.Count(&f.top, 10), "top", "tell what holds the `N` sizes of blocks with most memory")
 		flagset.DefineDemangle(flags, &f.demangle, "simple")
 	})
@@ -78,29 +76,23 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	q := holders.Question{Groups: f.top, Options: holders.Options{Symbols: symbolize.Options{
+	o := holders.Options{Symbols: symbolize.Options{
 		DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir(),
-	}}}
-	look, err := holders.Ask(ctx, pid, q)
+	}}
+	width := 0
+	if f.ToStdout() {
+		width = terminal.Width(a.Out)
+	}
+	if f.rss {
+		result, err := holders.Resident(ctx, pid, o)
+		if err != nil {
+			return err
+		}
+		return f.Render(a.Out, &holdersreport.RSS{Result: result, Width: width})
+	}
+	look, err := holders.Ask(ctx, pid, holders.Question{Groups: f.top, Options: o})
 	if err != nil {
 		return err
 	}
-	r := &holdersreport.Report{Look: look, All: a.Verbose}
-	if f.ToStdout() {
-		r.Width = terminal.Width(a.Out)
-	}
-	return f.Render(a.Out, r)
-}
-
-// resident tells where the resident memory of a process is.
-func (a *app) resident(f *holdersFlags, pid int) error {
-	result, err := holders.Resident(pid)
-	if err != nil {
-		return err
-	}
-	r := &holdersreport.RSS{Result: result}
-	if f.ToStdout() {
-		r.Width = terminal.Width(a.Out)
-	}
-	return f.Render(a.Out, r)
+	return f.Render(a.Out, &holdersreport.Report{Look: look, All: a.Verbose, Width: width})
 }

@@ -81,6 +81,7 @@ type site struct {
 	NamesBlame  int    `json:"names_blame"`
 	Stack       []int  `json:"stack"`
 	FrameBlamed int    `json:"stack_blame"`
+	Holder      string `json:"holder,omitempty"`
 }
 
 // interner numbers values in order of first appearance.
@@ -110,7 +111,7 @@ func documentOf(r *Run) *document {
 		s := &r.Sites[i]
 		out := site{
 			level: level(s.Level), Place: s.Identity.Place, Names: []int{}, NamesBlame: s.Identity.Blame,
-			Stack: []int{}, FrameBlamed: s.Blame,
+			Stack: []int{}, FrameBlamed: s.Blame, Holder: s.Holder,
 		}
 		for _, n := range s.Identity.Frames {
 			out.Names = append(out.Names, names.number(n))
@@ -177,7 +178,7 @@ func (d *document) site(in *site, frames []Frame) (Site, error) {
 		return Site{}, errors.New("the frame to blame is not on the stack")
 	}
 	id := identity.Site{Place: in.Place, Frames: names, Blame: in.NamesBlame}
-	return Site{Level(in.level), id, stack, in.FrameBlamed}, nil
+	return Site{Level(in.level), id, stack, in.FrameBlamed, in.Holder}, nil
 }
 
 func pick[T any](indices []int, table []T) ([]T, error) {

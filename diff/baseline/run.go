@@ -140,6 +140,8 @@ type Site struct {
 	// Blame is the index in Frames of the function that the allocation is attributed to, -1 for
 	// none.
 	Blame int
+	// Holder is what holds nearly all of its blocks, in words; "" if that is not known.
+	Holder string
 }
 
 // Frame is one function of a stack.

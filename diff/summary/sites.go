@@ -30,7 +30,10 @@ type candidate struct {
 
 // sites are the sites that are large enough by call path, and the others by function, the largest
 // level first.
-func (s *scope) sites(total baseline.Level) (out []baseline.Site) {
+func (s *scope) sites(total baseline.Level, holder func([]symbolize.SiteID) string) (out []baseline.Site) {
+	if holder == nil {
+		holder = func([]symbolize.SiteID) string { return "" }
+	}
 	single := make([]candidate, len(s.columns))
 	for i := range single {
 		single[i] = s.candidate([]symbolize.SiteID{symbolize.SiteID(i)})
@@ -39,9 +42,11 @@ func (s *scope) sites(total baseline.Level) (out []baseline.Site) {
 	byFunction, _ := largest(s.byFunction(small), total)
 	for _, c := range kept {
 		out = append(out, s.stackSite(c))
+		out[len(out)-1].Holder = holder(c.members)
 	}
 	for _, c := range byFunction {
 		out = append(out, s.functionSite(c))
+		out[len(out)-1].Holder = holder(c.members)
 	}
 	slices.SortStableFunc(out, func(a, b baseline.Site) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return out

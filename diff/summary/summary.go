@@ -24,6 +24,8 @@ type Options struct {
 	Workload string
 	// Work is the number of units of work done, 0 if it is unknown.
 	Work float64
+	// Holder, if not nil, returns what holds nearly all blocks of some sites, in words, or "".
+	Holder func([]symbolize.SiteID) string
 	// Labels are the user's own.
 	Labels map[string]string
 }
@@ -37,7 +39,7 @@ func New(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, 
 		return nil, err
 	}
 	run := &baseline.Run{Meta: s.meta(o), Total: s.total()}
-	run.Sites = s.sites(run.Total)
+	run.Sites = s.sites(run.Total, o.Holder)
 	run.Rest = run.Total
 	for i := range run.Sites {
 		run.Rest = run.Rest.Sub(run.Sites[i].Level)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// OpenBeside opens a file that the recorder wrote about a process image next to its snapshots: PREFIX.PID.SUFFIX or, from
-// the second image on, PREFIX.PID.IMAGE.SUFFIX. The path is the one to show.
+// OpenBeside opens a file that the recorder wrote about a process image next to its snapshots: PREFIX.PID.SUFFIX or,
+// from the second image on, PREFIX.PID.IMAGE.SUFFIX. The path is the one to show.
 func (s *Series) OpenBeside(image int, suffix string) (file fs.File, path string, err error) {
 	pid := s.PID()
 	name := fmt.Sprintf("%s.%d", strings.TrimSuffix(filepath.Base(s.Process.Prefix), fmt.Sprintf("_%d", pid)), pid)

@@ -20,6 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/samples"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -120,7 +121,8 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	l.roots = roots.Of(r, &l.Heap.Blocks)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
-		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory, Options: o.Symbols,
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory,
+		Options: o.Symbols,
 	}
 	l.listDoubts(pools)
 	return s.Err()
@@ -146,7 +148,8 @@ func (l *Look) build(o Options) (err error) {
 
 // readSamples reads the live samples, and returns the memory of heaplapse's engine, which holds no block.
 func (l *Look) readSamples() (own []blocks.Range, err error) {
-	engine := samples.Engine{Live: l.process.Engine.Symbol(samples.Live).Start, Sites: l.process.Engine.Symbol(samples.Sites).Start}
+	module := l.process.Engine
+	engine := samples.Engine{Live: module.Symbol(samples.Live).Start, Sites: module.Symbol(samples.Sites).Start}
 	if engine.Live == 0 || engine.Sites == 0 {
 		return nil, nil
 	}
@@ -218,7 +221,8 @@ type Holder struct {
 	Kind Kind
 	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
-	// Thread is the name of the thread of a stack or of a thread-local variable, and Function that of a stack.
+	// Thread is the name of the thread of a stack or of a thread-local variable. Function is the function whose frame has
+	// the word of a stack or, if that is not known, the one in which the thread is.
 	Thread, Function string
 	// Variable is the variable, if it is a global or thread-local one.
 	Variable *names.Variable
@@ -231,8 +235,8 @@ type Holder struct {
 const (
 	// maxPath limits the blocks of a Holder: the last ones are kept.
 	maxPath = 100
-	// maxWalk limits the blocks for which Steps is made.
-	maxWalk = 1 << 16
+	// maxWalk limits the blocks for which Steps is made: of longer ways, the first and last ones are looked at.
+	maxWalk = 1 << 9
 )
 
 // Holders returns what holds the blocks at some addresses, in their order.
@@ -240,13 +244,15 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	list := make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
-	functions := map[int]string{}
+	stacks := stacks{Look: l, frames: map[int][]unwind.Frame{}, functions: map[[2]int]string{}}
+	ways := make([]names.Way, len(addresses))
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
 			list[i].Kind = NotFound
 			continue
 		}
+		ways[i] = names.Way{First: p.First, Skipped: p.Skipped, Last: p.Blocks}
 		h := Holder{Kind: kinds[p.Phase], Blocks: p.Blocks}
 		if len(l.Doubts) > 0 && (h.Kind == Lost || h.Kind == Cycle) {
 			h.Kind = Doubtful
@@ -261,7 +267,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			case r.Thread >= 0:
 				h.Thread = l.snapshot.Threads[r.Thread].Name
 				h.Name = h.Thread
-				h.Function = l.function(ctx, r.Thread, functions)
+				h.Function = stacks.function(ctx, r, p.Address)
 				if r.Phase == roots.TLS {
 					words = append(words, names.Held{Root: r, Address: p.Address, Thread: l.snapshot.Threads[r.Thread].TLS})
 					indices = append(indices, i)
@@ -282,7 +288,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	for i := range list {
 		h := &list[i]
-		h.Steps = l.steps(ctx, h)
+		h.Steps = l.steps(ctx, h, ways[i])
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
@@ -297,9 +303,9 @@ func (l *Look) root(p graph.Path) roots.Root {
 }
 
 // steps returns the objects on the way to a block: those of Python, which are known, and between them others.
-func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
+func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step) {
 	if !slices.ContainsFunc(h.Steps, python.IsObject) {
-		return l.names.Steps(ctx, h.Variable, h.Blocks)
+		return l.names.Steps(ctx, h.Variable, way)
 	}
 	variable := h.Variable
 	for rest := h.Steps; len(rest) > 0; {
@@ -310,7 +316,7 @@ func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
 			n++
 		}
 		if n > 0 {
-			list = append(list, l.names.Steps(ctx, variable, others)...)
+			list = append(list, l.names.Steps(ctx, variable, names.Way{Last: others})...)
 		}
 		for n < len(rest) && python.IsObject(rest[n]) {
 			list = append(list, rest[n])
@@ -319,14 +325,4 @@ func (l *Look) steps(ctx context.Context, h *Holder) (list []names.Step) {
 		rest, variable = rest[n:], nil
 	}
 	return list
-}
-
-// function returns the function in which a thread is. known has those that were asked for.
-func (l *Look) function(ctx context.Context, thread int, known map[int]string) string {
-	name, ok := known[thread]
-	if !ok {
-		name = l.names.Function(ctx, l.snapshot.Stack(thread, l.process.Modules))
-		known[thread] = name
-	}
-	return name
 }

@@ -35,7 +35,7 @@ func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
 }
 
 // Resident returns a [snapshot.Refusal].
-func Resident(pid int) (*rss.Result, error) {
+func Resident(_ context.Context, pid int, _ Options) (*rss.Result, error) {
 	_, err := snapshot.Take(pid, snapshot.Options{})
 	return nil, err
 }

@@ -3,8 +3,12 @@
 package holders
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
@@ -17,9 +21,9 @@ import (
 
 // Resident tells where the resident memory of a process is. Where a snapshot of the process is refused, the result
 // has only its mappings, and the reason is in Problems. It needs the right to trace the process.
-func Resident(pid int) (*rss.Result, error) {
+func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 	kernel, unread := rss.ReadKernel(pid)
-	s, err := snapshot.Take(pid, snapshot.Options{})
+	c, err := Begin(pid)
 	var refusal *snapshot.Refusal
 	switch {
 	case err != nil && unread == nil && errors.As(err, &refusal):
@@ -29,13 +33,34 @@ func Resident(pid int) (*rss.Result, error) {
 	case err != nil:
 		return nil, err
 	case unread != nil:
-		return nil, errors.Join(unread, s.Close())
+		return nil, errors.Join(unread, c.Close())
 	}
-	r, err := residentOf(s, kernel)
-	if early := s.Err(); early != nil {
+	r, err := residentOf(c.snapshot, kernel)
+	if err == nil {
+		c.addHeld(ctx, r, o)
+	}
+	if early := c.snapshot.Err(); early != nil {
 		err = early
 	}
-	return r, errors.Join(err, s.Close())
+	return r, errors.Join(err, c.Close())
+}
+
+// addHeld tells what holds the blocks that hold pages, if these pages are many.
+func (c *Copy) addHeld(ctx context.Context, r *rss.Result, o Options) {
+	if !slices.ContainsFunc(r.Advice, func(a rss.Advice) bool { return a.Means == rss.Allocator }) {
+		return
+	}
+	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	err := l.read(o, c.kernel)
+	if err == nil {
+		var held answer.Held
+		held, err = l.held(ctx, spread(r.Malloc.Pinned.Some))
+		r.Malloc.Pinned.Held = &held
+	}
+	if err != nil {
+		r.Malloc.Pinned.Held = nil
+		r.Problems = append(r.Problems, fmt.Sprintf("what holds the blocks that hold pages: %v", err))
+	}
 }
 
 func residentOf(s *snapshot.Snapshot, kernel *rss.Kernel) (*rss.Result, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -97,7 +98,7 @@ func (p running) resident(t *testing.T) int64 {
 // look returns where the resident memory is. The kernel may take pages of files back meanwhile.
 func (p running) look(t *testing.T) *rss.Result {
 	t.Helper()
-	r, err := Resident(p.pid)
+	r, err := Resident(t.Context(), p.pid, Options{})
 	require.NoError(t, err)
 	sum := int64(0)
 	for _, part := range r.Parts {
@@ -117,6 +118,7 @@ func TestResidentTruth(t *testing.T) {
 		"gaps":      {rss.Blocks: 3.9, rss.FreePages: 54.7, rss.FreePinned: 0.9, rss.FreeRest: 3.1},
 		"pinned":    {rss.Blocks: 1.5, rss.FreePages: 60.7, rss.FreePinned: 63.7, rss.FreeRest: 0.8},
 		"arenas":    {rss.FreePages: 125.4},
+		"ends":      {rss.FreeEnd: 125.4},
 		"cached":    {rss.Cached: 7 * 64 * 536. / mib},
 		"mapped":    {rss.Mapped: 10},
 		"stacks":    {rss.Stacks: 16},
@@ -160,6 +162,12 @@ func TestResidentTruth(t *testing.T) {
 			case "pinned":
 				assert.InDelta(t, 16<<10, r.Malloc.Pinned.Blocks, 10)
 				assert.Equal(t, int64(96), r.Malloc.Pinned.Sizes[0].Size)
+				require.NotNil(t, r.Malloc.Pinned.Held)
+				require.Equal(t, 30, r.Malloc.Pinned.Held.Looked)
+				by := r.Malloc.Pinned.Held.By[0]
+				assert.Equal(t, "kept", by.Name)
+				assert.Equal(t, answer.Global, by.Kind)
+				assert.Equal(t, 30, by.Blocks)
 			case "arenas":
 				assert.GreaterOrEqual(t, len(r.Malloc.Arenas), 2)
 				assert.Equal(t, 17, r.Stacks)
@@ -200,7 +208,9 @@ var measurements = []struct {
 	{"same", rss.Trim, 20, false},
 	{"arenas", rss.Trim, 100, false},
 	{"threads.py", rss.Trim, 150, false},
+	{"ends", rss.TrimThreshold, 100, false},
 	{"arenas", rss.ArenaMax, 100, false},
+	{"ends", rss.ArenaMax, 100, false},
 	{"at-once", rss.ArenaMax, 100, true},
 	{"threads.py", rss.ArenaMax, 100, false},
 	{"mixed", rss.Allocator, 60, false},
@@ -215,6 +225,8 @@ func settings(t *testing.T, means rss.Means) []string {
 	switch means {
 	case rss.ArenaMax:
 		return []string{"MALLOC_ARENA_MAX=2"}
+	case rss.TrimThreshold:
+		return []string{"MALLOC_TRIM_THRESHOLD_=131072"}
 	case rss.Allocator:
 		return []string{"LD_PRELOAD=" + testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2"), "MALLOC_CONF=dirty_decay_ms:0"}
 	case rss.SmallPages:
@@ -239,7 +251,8 @@ func TestAdviceHolds(t *testing.T) {
 			if m.means == rss.SmallPages && r.HugePages == 0 {
 				t.Skip("the kernel gives no huge pages")
 			}
-			said, before, after := advised(r, m.means), p.resident(t), int64(0)
+			said, before := advised(r, m.means), p.resident(t)
+			var after int64
 			if environment := settings(t, m.means); environment == nil {
 				p.trim(t)
 				after = p.resident(t)
@@ -274,6 +287,16 @@ func TestLocked(t *testing.T) {
 	assert.InDelta(t, 0, before-p.resident(t), 2*mib)
 }
 
+// TestEndsStay shows that malloc_trim does not return the ends of arenas.
+func TestEndsStay(t *testing.T) {
+	p := runMemory(t, "ends")
+	before := p.look(t).Part(rss.FreeEnd)
+	p.trim(t)
+	after := p.look(t).Part(rss.FreeEnd, rss.FreePages)
+	assert.Greater(t, before, int64(100*mib))
+	assert.InDelta(t, before, after, mib)
+}
+
 // runPython runs testdata/threads.py.
 func runPython(t *testing.T, environment ...string) running {
 	t.Helper()
@@ -302,12 +325,12 @@ sys.stdin.read()`
 
 // TestResidentRefused has the mappings of a process of which no snapshot is taken.
 func TestResidentRefused(t *testing.T) {
-	r, err := Resident(os.Getpid())
+	r, err := Resident(t.Context(), os.Getpid(), Options{})
 	require.NoError(t, err)
 	assert.Len(t, r.Problems, 1)
 	assert.Nil(t, r.Malloc)
 	assert.Equal(t, r.Kernel, r.Bytes)
-	_, err = Resident(-1)
+	_, err = Resident(t.Context(), -1, Options{})
 	var refusal *snapshot.Refusal
 	require.ErrorAs(t, err, &refusal)
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,28 +63,38 @@ func describe(steps []names.Step) string {
 	return strings.Join(list, "|")
 }
 
-// TestSites names the holders of blocks in many places of a program, as several compilers build it.
+// TestSites names the holders of blocks in many places of a program, as several compilers build it, and without debug
+// information and symbols.
 func TestSites(t *testing.T) {
 	for _, build := range []struct {
 		compiler string
 		flags    []string
+		strip    []string
 	}{
-		{"g++", []string{"-O0", "-g"}},
-		{"g++", []string{"-O2", "-g"}},
-		{"g++", []string{"-O1", "-gdwarf-4", "-fdebug-types-section"}},
-		{"clang++", []string{"-O1", "-g"}},
-		{"g++", []string{"-O2"}},
-		{"g++", []string{"-O2", "-s"}},
+		{"g++", []string{"-O0", "-g"}, nil},
+		{"g++", []string{"-O2", "-g"}, []string{"--strip-debug", "--strip-all"}},
+		{"g++", []string{"-O1", "-gdwarf-4", "-fdebug-types-section"}, nil},
+		{"clang++", []string{"-O1", "-g"}, nil},
 	} {
 		t.Run(build.compiler+" "+strings.Join(build.flags, " "), func(t *testing.T) {
 			t.Parallel()
 			program := filepath.Join(t.TempDir(), "sites")
 			args := append([]string{"-std=c++17", "-pthread", "-o", program, "testdata/sites.cc"}, build.flags...)
-			out, err := exec.Command(testutil.Need(t, build.compiler), args...).CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			checkSites(t, program, slices.ContainsFunc(build.flags, func(f string) bool { return strings.HasPrefix(f, "-g") }))
+			run(t, build.compiler, args...)
+			checkSites(t, program, true)
+			for _, strip := range build.strip {
+				stripped := filepath.Join(t.TempDir(), "sites")
+				run(t, "strip", strip, "-o", stripped, program)
+				checkSites(t, stripped, false)
+			}
 		})
 	}
+}
+
+func run(t *testing.T, program string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(testutil.Need(t, program), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // TestRustSites does the same for Rust.
@@ -95,8 +104,7 @@ func TestRustSites(t *testing.T) {
 			t.Parallel()
 			program := filepath.Join(t.TempDir(), "sites")
 			args := append([]string{"--edition", "2021", "-o", program, "testdata/sites.rs"}, flags...)
-			out, err := exec.Command(testutil.Need(t, "rustc"), args...).CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			run(t, "rustc", args...)
 			checkSites(t, program, flags[0] == "-g")
 		})
 	}
@@ -127,6 +135,7 @@ func checkSites(t *testing.T, program string, debug bool) {
 		switch {
 		case h.Variable == nil:
 			assert.Equal(t, want.name, h.Name)
+			assert.True(t, h.Function == "" && !debug || strings.HasPrefix(h.Function, want.typ), h.Function)
 			if !debug {
 				checkClasses(t, want, h)
 				continue

@@ -19,6 +19,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -94,6 +96,8 @@ func (s summarizing) process(ctx context.Context, open func(visitor) (*Input, er
 	if err := s.Resolve(ctx, in, s.source.Symbols); err != nil {
 		return nil, err
 	}
+	held := s.holders(in)
+	s.options.Holder = func(members []symbolize.SiteID) string { return holders.Line(held.Of(members)) }
 	run, err := summary.New(in.Series, in.Symbols, &columns, s.options)
 	if err != nil {
 		return nil, err

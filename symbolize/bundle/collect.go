@@ -182,7 +182,8 @@ func (p *part) close() {
 	p.file = nil
 }
 
-// addSidecars adds what the recorder wrote to a directory besides the snapshots: the manifest, and what holds the memory.
+// addSidecars adds what the recorder wrote to a directory besides the snapshots: the manifest, and what holds the
+// memory.
 func (c *Contents) addSidecars(from, dir string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

@@ -105,8 +105,8 @@ type Holder struct {
 	Path     []Step `json:"path,omitempty"`
 }
 
-// Step is one object on the way to a block. See the type of the same name of package names. The zero value stands for one
-// or several blocks of which nothing is known; there is none at the end of a way.
+// Step is one object on the way to a block. See the type of the same name of package names. The zero value stands for
+// one or several blocks of which nothing is known; there is none at the end of a way.
 type Step struct {
 	Via    string `json:"via,omitempty"`
 	Type   string `json:"type,omitempty"`

@@ -71,7 +71,8 @@ func (p *Process) isMapped(address uint64) bool {
 			}
 		}
 	}
-	i, found := slices.BinarySearchFunc(p.mapped, address, func(r blocks.Range, a uint64) int { return cmp.Compare(r.Start, a) })
+	byStart := func(r blocks.Range, a uint64) int { return cmp.Compare(r.Start, a) }
+	i, found := slices.BinarySearchFunc(p.mapped, address, byStart)
 	return found || i > 0 && p.mapped[i-1].Contains(address)
 }
 

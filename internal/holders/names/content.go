@@ -170,7 +170,8 @@ func (c *container) length(m blocks.Memory) int64 {
 	from, ok := c.memberOf(c.ref, begins, 0)
 	to, okToo := c.memberOf(c.ref, ends, 0)
 	_, t := c.plain(c.ref)
-	if !ok || !okToo || len(t.Params) == 0 || strings.Contains(t.Name, "deque<") || strings.Contains(t.Name, "vector<bool") {
+	other := strings.Contains(t.Name, "deque<") || strings.Contains(t.Name, "vector<bool")
+	if !ok || !okToo || len(t.Params) == 0 || other {
 		return -1
 	}
 	size := c.size(t.Params[0])

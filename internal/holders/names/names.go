@@ -29,6 +29,7 @@ type Process struct {
 	threadLocal []tlsModule       // nil if they have not been asked for
 	mapped      []blocks.Range    // the files, by address
 	classes     map[uint64]string // by the addresses of tables of virtual functions
+	buf         []byte
 }
 
 // Held is a word of a root.
@@ -147,7 +148,8 @@ func (v *Variable) set(f *file, of symbolize.Variable, address uint64) {
 	v.simplifyRust()
 }
 
-// simplifyRust removes what the macro thread_local! adds: app::LOCAL::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL.
+// simplifyRust removes what the macro thread_local! adds:
+// app::LOCAL::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL.
 func (v *Variable) simplifyRust() {
 	if name, ok := strings.CutSuffix(v.Name, "::__RUST_STD_INTERNAL_VAL"); ok {
 		v.Name, _, _ = strings.Cut(name, "::{")

@@ -5,7 +5,8 @@ import "strings"
 // Short returns a type of C++ or Rust without what says nothing to its reader: allocators, hashes, comparisons,
 // traits of characters, inline namespaces, and the modules of Rust's standard library.
 //
-//	std::map<int, Session*, std::less<int>, std::allocator<std::pair<int const, Session*> > >  is  std::map<int, Session*>
+//	std::map<int, Session*, std::less<int>, std::allocator<std::pair<int const, Session*> > >
+//	is std::map<int, Session*>
 //	alloc::vec::Vec<app::Session, alloc::alloc::Global>                                        is  Vec<app::Session>
 func Short(name string) string {
 	p := typeParser{rest: name}
@@ -134,7 +135,9 @@ var aliases = map[string]string{
 
 // spaces removes differences between compilers in the arguments of templates. clang writes "Session *" and "void ()",
 // gcc "Session*" and "void()".
-var spaces = strings.NewReplacer(" (*", " (*", " (anonymous", " (anonymous", " *", "*", " &", "&", " [", "[", " (", "(")
+var spaces = strings.NewReplacer(
+	" (*", " (*", " (anonymous", " (anonymous", " *", "*", " &", "&", " [", "[", " (", "(",
+)
 
 // shortTemplate returns a template with arguments, which are short.
 func shortTemplate(text string, args []string) string {

@@ -20,44 +20,108 @@ type link struct {
 	to         content
 }
 
+// Way is what leads to a block: blocks, of which Skipped are left out behind those of First.
+type Way struct {
+	First   []blocks.Range
+	Skipped int
+	Last    []blocks.Range
+}
+
 // Steps returns the objects that lie on the way to a block. v is the variable that leads to the first of the
 // blocks, if it is known.
-func (p *Process) Steps(ctx context.Context, v *Variable, list []blocks.Range) []Step {
-	w := walk{Process: p}
-	var l link
-	if v != nil {
-		l = p.follow(v.found, v.word)
-		if o := l.to.owner; o != nil {
+func (p *Process) Steps(ctx context.Context, v *Variable, way Way) []Step {
+	if way.Skipped == 0 {
+		way.First, way.Last = slices.Concat(way.First, way.Last), nil
+	}
+	w := walk{Process: p, ctx: ctx}
+	if v != nil && len(way.First) > 0 && way.First[0].Contains(v.word) { // or the first blocks are not known
+		w.at = p.follow(v.found, v.word)
+		if o := w.at.to.owner; o != nil {
 			o.root = v.found.inner == 0
 		}
-		l.via = v.found.innerPath
+		w.at.via = v.found.innerPath
 	}
+	w.all(way.First, len(way.Last) == 0)
+	if len(way.Last) > 0 {
+		w.skip(way)
+		w.all(way.Last, true)
+	}
+	return collapse(w.steps)
+}
+
+// all goes over blocks that lead to each other. ends is set if the last one is the one in question.
+func (w *walk) all(list []blocks.Range, ends bool) {
 	for i, b := range list {
-		p.renew()
-		c := p.refine(ctx, l.to, b)
-		last := i == len(list)-1
+		w.renew()
+		c := w.refine(w.ctx, w.at.to, b)
 		next := link{}
-		if !last {
-			next = p.between(c, b, list[i+1])
+		if i < len(list)-1 {
+			next = w.between(c, b, list[i+1])
 		}
 		switch {
 		case c.owner == nil:
-			w.object(c, b, l.via, next)
-		case last:
-			w.lastOfContainer(c, b, l.via)
+			w.object(c, b, w.at.via, next)
+		case ends && i == len(list)-1:
+			w.lastOfContainer(c, b, w.at.via)
 		default:
-			w.container(c, b, l.via)
+			w.container(c, b, w.at.via)
 			w.elementOf(b, next.inner)
 		}
-		l = next
+		w.was, w.at = c, next
 	}
-	return collapse(w.steps)
+}
+
+// steady is the number of nodes before and behind a gap that must be the same.
+const steady = 50
+
+// skip goes on behind the blocks that are left out. Only chains have so many: if the nodes before the gap are the same,
+// and those behind it lead to each other as such nodes do, those between are taken for such nodes.
+func (w *walk) skip(way Way) {
+	was, b := w.was, way.First[len(way.First)-1]
+	w.at = link{}
+	if was.kind != object && was.kind != nodes || len(way.First) < steady || len(way.Last) < steady {
+		return
+	}
+	before, behind := way.First[len(way.First)-steady:], way.Last[:steady]
+	c := was.moved(b, behind[0])
+	if !w.isChain(was.moved(b, before[0]), before) || !w.isChain(c, behind) {
+		return
+	}
+	w.at.to = c
+	if was.kind == object && len(w.steps) > 0 {
+		w.at.via = w.steps[len(w.steps)-1].Via
+		w.steps[len(w.steps)-1].Links = way.Skipped
+	}
+}
+
+// isChain reports whether blocks of the same size lead to each other, and have the content of the first.
+func (w *walk) isChain(c content, list []blocks.Range) bool {
+	for i, b := range list[:len(list)-1] {
+		w.renew()
+		next := list[i+1]
+		got := w.refine(w.ctx, w.between(c, b, next).to, next)
+		if c = c.moved(b, next); b.Size() != next.Size() || got.kind != c.kind || got.elem != c.elem ||
+			got.owner != c.owner || got.kind == object && got.at != c.at {
+			return false
+		}
+	}
+	return true
+}
+
+// moved returns the same content for another block.
+func (c content) moved(from, to blocks.Range) content {
+	c.at += to.Start - from.Start
+	return c
 }
 
 // walk collects steps.
 type walk struct {
 	*Process
+	ctx   context.Context
 	steps []Step
+	// at leads to the next block, and was is the content of the last one.
+	at  link
+	was content
 }
 
 func (w *walk) add(b blocks.Range, via, name string) {
@@ -126,12 +190,14 @@ func collapse(steps []Step) []Step {
 			n++
 		}
 		first := steps[0]
-		if n > 2 {
-			first.Links = n - 2
+		first.Links = max(0, n-2)
+		for _, s := range steps[:n] {
+			first.Links += s.Links
 		}
 		out = append(out, first)
 		if n > 1 {
 			out = append(out, steps[n-1])
+			out[len(out)-1].Links = 0
 		}
 		steps = steps[n:]
 	}
@@ -218,11 +284,13 @@ func (p *Process) wordsTo(b, to blocks.Range) (list []held) {
 	return list
 }
 
-// read reads the start of a block.
+// read reads the start of a block. The result is valid until the next call.
 func (p *Process) read(b blocks.Range) []byte {
 	const page = 4096
 	for _, size := range []uint64{maxRead, page - b.Start%page} {
-		buf := make([]byte, min(b.Size(), size))
+		size = min(b.Size(), size)
+		p.buf = slices.Grow(p.buf[:0], int(size))
+		buf := p.buf[:size]
 		if p.Memory.Read(b.Start, buf) == nil {
 			return buf
 		}

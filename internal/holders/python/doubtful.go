@@ -84,8 +84,8 @@ func (in *Interpreter) valuesPrefix(d *doubts) {
 	}
 }
 
-// valuesOrder adds what is around the values of attributes in 3.13: {capacity, number, embedded, valid}, a byte each, in a
-// word whose rest is not initialized, and behind them the order in which they were set.
+// valuesOrder adds what is around the values of attributes in 3.13: {capacity, number, embedded, valid}, a byte each,
+// in a word whose rest is not initialized, and behind them the order in which they were set.
 func (in *Interpreter) valuesOrder(d *doubts) {
 	const largest, alignment = 30, 16
 	first, _ := d.word(d.b.Start)
@@ -127,7 +127,8 @@ func (in *Interpreter) keysSlack(d *doubts) {
 		indices = slots * indexWidth(slots)
 	}
 	entries := slots * 2 / 3
-	if slots < 8 || slots > largest || slots&(slots-1) != 0 || used+usable > entries || used+usable != entries && !shared {
+	isPower := slots&(slots-1) == 0
+	if slots < 8 || slots > largest || !isPower || used+usable > entries || used+usable != entries && !shared {
 		return
 	}
 	first := d.b.Start + in.indices + indices

@@ -80,10 +80,10 @@ func (in *Interpreter) typeText(o object) string {
 	name := in.display(o.typ)
 	var c code
 	ok := false
-	switch {
-	case o.kind == functionKind:
+	switch o.kind {
+	case functionKind:
 		c, ok = in.codeAt(in.read.word(o.address + in.functionCode))
-	case o.kind == methodKind:
+	case methodKind:
 		const function = 16
 		if f, isObject := in.object(in.read.word(o.address + function)); isObject && f.kind == functionKind {
 			c, ok = in.codeAt(in.read.word(f.address + in.functionCode))

@@ -14,8 +14,8 @@ type object struct {
 	dead bool
 }
 
-// isRefcount reports whether a word may be a reference count, and not an address, as where the items of a list look like
-// an object. That of an immortal object has 32 bits. From 3.14 on, the upper 16 bits are flags.
+// isRefcount reports whether a word may be a reference count, and not an address, as where the items of a list look
+// like an object. That of an immortal object has 32 bits. From 3.14 on, the upper 16 bits are flags.
 func (in *Interpreter) isRefcount(n uint64) bool {
 	const most, maxFlags, usual = 1 << 40, 1 << 8, 1 << 20
 	if in.minor >= 14 && n>>48 < maxFlags {

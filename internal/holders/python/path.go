@@ -5,6 +5,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"slices"
 )
 
 // role is what an object without a step of its own is for.
@@ -64,12 +65,14 @@ func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, ste
 	return name, w.collapse()
 }
 
-// ends returns the first and the last blocks of a path, and the number of those between them. Only chains have so many.
+// ends returns the first and the last blocks of a path, and the number of those between them. Only chains have so
+// many.
 func ends(p graph.Path) (first, last []blocks.Range, skipped int) {
 	const most = 100
 	first, last, skipped = p.First, p.Blocks, p.Skipped
 	if skipped == 0 {
-		first = p.Blocks
+		first = slices.Concat(p.First, p.Blocks)
+		last = first
 	}
 	if len(first) > 2*most || skipped > 0 {
 		n := max(0, len(last)-most)
@@ -85,7 +88,8 @@ func ends(p graph.Path) (first, last []blocks.Range, skipped int) {
 	return first, last, skipped
 }
 
-// skipTo goes on behind some blocks. They are of objects like those of the last steps. n is the number of blocks before.
+// skipTo goes on behind some blocks. They are of objects like those of the last steps. n is the number of blocks
+// before.
 func (w *walker) skipTo(skipped, n int) {
 	if len(w.steps) > 0 && n > 0 {
 		w.steps[len(w.steps)-1].Links = skipped * len(w.steps) / n

@@ -134,8 +134,9 @@ func (b *builder) addThreads() {
 	}
 }
 
-// tlsStart returns where the thread-local variables of a thread begin that lie before its thread pointer, or 0 if that is
-// not known. The vector of the thread has the address of those of each module. At most size bytes can be there.
+// tlsStart returns where the thread-local variables of a thread begin that lie before its thread pointer, or 0 if
+// that is not known. The vector of the thread has the address of those of each module. At most size bytes can be
+// there.
 func (b *builder) tlsStart(t snapshot.Thread, size uint64) (start uint64) {
 	vector := b.word(t.TLS + vectorOffset)
 	for i := uint64(1); i <= min(b.word(vector-vectorEntry), maxModules); i++ {

@@ -45,7 +45,8 @@ func PrivateMemory(mappings []target.Mapping) (list []blocks.Range) {
 
 // Of adds up the memory of a process. Without a copy, c is nil: then nothing is known but mappings.
 func Of(k *Kernel, c *Copy) *Result {
-	a := &account{Result: &Result{Schema: Schema, PID: k.PID, Program: k.program, Allocators: []string{}, Problems: []string{}}, kernel: k.mappings, parts: map[Kind]uint64{}}
+	r := &Result{Schema: Schema, PID: k.PID, Program: k.program, Allocators: []string{}, Problems: []string{}}
+	a := &account{Result: r, kernel: k.mappings, parts: map[Kind]uint64{}}
 	a.addKernel(c == nil)
 	if c != nil {
 		a.addCopy(c)
@@ -80,8 +81,7 @@ func (a *account) addKernel(all bool) {
 			a.HugePages += int64(m.huge)
 			a.Locked = a.Locked || m.locked && m.rss > 0
 			if all {
-				a.add(kindOfAnonymous(m.path), m.rss)
-				a.anonymous.add(nameOf(m.permissions, m.path), m.rss)
+				a.addPrivate(m)
 			}
 			continue
 		}
@@ -96,11 +96,15 @@ func (a *account) addKernel(all bool) {
 	}
 }
 
-func kindOfAnonymous(path string) Kind {
-	if path == "[stack]" {
-		return Stacks
+// addPrivate adds private memory without a file of which no copy is known.
+func (a *account) addPrivate(m kernelMapping) {
+	if m.path == "[stack]" {
+		a.Stacks++
+		a.add(Stacks, m.rss)
+		return
 	}
-	return Anonymous
+	a.add(Anonymous, m.rss)
+	a.anonymous.add(nameOf(m.permissions, m.path), m.rss)
 }
 
 // kind returns what the mapping is, if it is not private memory without a file.
@@ -168,7 +172,8 @@ func (a *account) addMissing(missing []target.Range) {
 		}
 	}
 	if n > 0 {
-		a.Problems = append(a.Problems, fmt.Sprintf("%s cannot be copied (MADV_DONTFORK): what is in them is not known", units.Count(n, "mapping")))
+		a.Problems = append(a.Problems,
+			fmt.Sprintf("%s cannot be copied (MADV_DONTFORK): what is in them is not known", units.Count(n, "mapping")))
 	}
 }
 

@@ -92,7 +92,8 @@ func newModel(t *testing.T, seed uint64) *model {
 	arenas[0].Heaps = append(arenas[0].Heaps, m.fill(t, blocks.Range{Start: main.Start + 16, End: main.End}, true))
 	for i := range uint64(2) { // the newest heap first
 		heap := blocks.Range{Start: thread + (1-i)*64<<20, End: thread + (1-i)*64<<20 + pages()}
-		arenas[1].Heaps = append(arenas[1].Heaps, m.fill(t, blocks.Range{Start: heap.Start + 64, End: heap.End - i*16}, false))
+		within := blocks.Range{Start: heap.Start + 64, End: heap.End - i*16}
+		arenas[1].Heaps = append(arenas[1].Heaps, m.fill(t, within, false))
 	}
 	for i := range arenas[1].Heaps {
 		r := arenas[1].Heaps[1-i].Range
@@ -267,8 +268,8 @@ func TestPartsAgreeWithBytes(t *testing.T) {
 		require.Equal(t, got.Part(Blocks), live)
 		require.Equal(t, int64(len(m.copy.Pools.Empty)), got.Python.EmptyPools)
 	}
-	for _, kind := range []Kind{Blocks, Cached, FreePages, FreePinned, FreeEnd, FreeRest, MallocOwn, PythonBlocks, PythonFree,
-		PythonEmpty, Stacks, Anonymous} {
+	for _, kind := range []Kind{Blocks, Cached, FreePages, FreePinned, FreeEnd, FreeRest, MallocOwn,
+		PythonBlocks, PythonFree, PythonEmpty, Stacks, Anonymous} {
 		assert.Positive(t, seen[kind], kind)
 	}
 }
@@ -277,13 +278,19 @@ func TestOfMappings(t *testing.T) {
 	list, err := parseSmaps(strings.NewReader(someSmaps))
 	require.NoError(t, err)
 	r := Of(&Kernel{PID: 4711, mappings: list}, nil)
+	const stack = "ffffffffff700000-ffffffffff701000 rw-p 00000000 00:00 0 [stack]\nRss: 4 kB\n"
+	withStack, err := parseSmaps(strings.NewReader(someSmaps + stack))
+	require.NoError(t, err)
+	assert.Equal(t, int64(4<<10), Of(&Kernel{mappings: withStack}, nil).Part(Stacks))
+	assert.Equal(t, r.Anonymous, Of(&Kernel{mappings: withStack}, nil).Anonymous)
 	assert.Equal(t, &Result{
 		Schema: Schema, PID: 4711, Bytes: 2060 << 10, Kernel: 2060 << 10,
 		Parts:      []Part{{Files, 8 << 10}, {Anonymous, 2052 << 10}},
 		Files:      []Mapping{{"/usr/bin/my program: x", 8 << 10, 8 << 10, 1}},
 		Shared:     []Mapping{},
 		Anonymous:  []Mapping{{"", 2052 << 10, 2052 << 10, 1}},
-		Allocators: []string{}, HugePages: 2 << 20, Locked: true, Swap: 12 << 10, Hugetlb: 4 << 20, Advice: []Advice{}, Problems: []string{},
+		Allocators: []string{}, HugePages: 2 << 20, Locked: true, Swap: 12 << 10, Hugetlb: 4 << 20,
+		Advice: []Advice{}, Problems: []string{},
 	}, r)
 }
 

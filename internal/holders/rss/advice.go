@@ -12,7 +12,8 @@ const leastShare = 0.1
 func advise(r *Result) []Advice {
 	list := []Advice{}
 	for _, a := range []Advice{
-		{Trim, trimGain(r)}, {ArenaMax, arenaGain(r)}, {Allocator, r.Part(FreePinned)}, {SmallPages, r.HugeZero},
+		{Trim, trimGain(r)}, {TrimThreshold, endsGain(r)}, {ArenaMax, arenaGain(r)},
+		{Allocator, r.Part(FreePinned)}, {SmallPages, r.HugeZero},
 	} {
 		if a.Bytes > 0 && float64(a.Bytes) >= leastShare*float64(r.Bytes) {
 			list = append(list, a)
@@ -28,6 +29,15 @@ func trimGain(r *Result) int64 {
 		return 0
 	}
 	return r.Part(FreePages)
+}
+
+// endsGain returns what is at the ends of arenas, but for what each may keep.
+func endsGain(r *Result) int64 {
+	const kept = 128 << 10
+	if r.Malloc == nil {
+		return 0
+	}
+	return max(r.Part(FreeEnd)-kept*int64(len(r.Malloc.Arenas)-1), 0)
 }
 
 // arenaGain returns the free memory of all arenas less twice that of the largest: two arenas are left, and each

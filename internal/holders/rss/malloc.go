@@ -31,7 +31,7 @@ func (a *account) addMalloc(h *glibc.Heap) {
 			heaps[r] = true
 		}
 	}
-	a.Malloc.Sizes, a.Malloc.Pinned.Sizes = s.live.largest(), s.pinned.largest()
+	a.Malloc.Sizes, a.Malloc.Pinned.Sizes, a.Malloc.Pinned.Some = s.live.largest(), s.pinned.largest(), s.some.list
 	slices.SortStableFunc(a.Malloc.Arenas, byFree)
 	for _, r := range h.Blocks.Regions() {
 		if !heaps[r] && !a.pools[r] {
@@ -54,6 +54,7 @@ type sweep struct {
 	cached []uint64
 	live   sizes
 	pinned sizes
+	some   sample // of pinned blocks
 
 	page   page
 	within blocks.Range // whole pages of the heap
@@ -195,6 +196,7 @@ func (s *sweep) addPinned(p *page) {
 		n := int64(0)
 		if on.Contains(b.Start) {
 			n = 1
+			s.some.add(b.Start)
 		}
 		s.Malloc.Pinned.Blocks += n
 		s.pinned.add(b.Size(), min(b.End, on.End)-max(b.Start, on.Start), n)

@@ -4,6 +4,7 @@ package rss
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"unsafe"
@@ -23,7 +24,7 @@ func Resident(pid int, list []blocks.Range) (resident []blocks.Range, err error)
 	read := scan
 	for _, r := range list {
 		found, err := read(f, r)
-		if err == unix.ENOTTY || err == unix.EINVAL { // before Linux 6.7
+		if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EINVAL) { // before Linux 6.7
 			read = readEntries
 			found, err = read(f, r)
 		}
@@ -46,7 +47,7 @@ type scanArgs struct {
 }
 
 // pageRegion is struct page_region.
-type pageRegion struct{ start, end, categories uint64 }
+type pageRegion struct{ start, end, _ uint64 }
 
 // scan asks the kernel for the pages that are in memory and not the page of zeros (PAGEMAP_SCAN).
 func scan(f *os.File, r blocks.Range) (list ranges, err error) {

@@ -27,8 +27,34 @@ func (s sizes) largest() []Size {
 	for _, of := range s {
 		list = append(list, *of)
 	}
-	slices.SortFunc(list, func(a, b Size) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Size, b.Size)) })
+	slices.SortFunc(list, func(a, b Size) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Size, b.Size))
+	})
 	return list[:min(len(list), most)]
+}
+
+// sample keeps some addresses, evenly spaced.
+type sample struct {
+	list []uint64
+	seen int
+	step int // one of so many is kept; 0 is 1
+}
+
+func (s *sample) add(address uint64) {
+	const limit = 128
+	s.step = max(s.step, 1)
+	if s.seen%s.step == 0 {
+		if len(s.list) == limit {
+			for i := range limit / 2 {
+				s.list[i] = s.list[2*i]
+			}
+			s.list, s.step = s.list[:limit/2], 2*s.step
+		}
+		if s.seen%s.step == 0 {
+			s.list = append(s.list, address)
+		}
+	}
+	s.seen++
 }
 
 // names adds up mappings by their name.

@@ -1,5 +1,7 @@
 package rss
 
+import "github.com/heaplapse/heaplapse/internal/holders/answer"
+
 // Schema is the version of the JSON form of Result.
 const Schema = "heaplapse.rss/1"
 
@@ -127,6 +129,10 @@ type Pinned struct {
 	Live   int64  `json:"live_bytes"`
 	Blocks int64  `json:"blocks"`
 	Sizes  []Size `json:"sizes"`
+	// Some has the addresses of some of the blocks, evenly spaced, and Held what holds these. It is nil if that was
+	// not asked, because little would be gained.
+	Some []uint64     `json:"-"`
+	Held *answer.Held `json:"held,omitempty"`
 }
 
 // Python has details about CPython's pools.
@@ -149,10 +155,12 @@ type Means string
 
 // What helps. See docs/rss.md for measurements.
 const (
-	Trim       Means = "malloc_trim"     // call malloc_trim(0)
-	ArenaMax   Means = "arena_max"       // set MALLOC_ARENA_MAX=2
-	Allocator  Means = "other_allocator" // preload an allocator that does not mix sizes on a page
-	SmallPages Means = "small_pages"     // no transparent huge pages
+	Trim Means = "malloc_trim" // call malloc_trim(0)
+	// TrimThreshold sets MALLOC_TRIM_THRESHOLD_=131072: arenas keep no more at their ends.
+	TrimThreshold Means = "trim_threshold"
+	ArenaMax      Means = "arena_max"       // set MALLOC_ARENA_MAX=2
+	Allocator     Means = "other_allocator" // preload an allocator that does not mix sizes on a page
+	SmallPages    Means = "small_pages"     // no transparent huge pages
 )
 
 // Advice is a means, and the bytes that it gives back at most.

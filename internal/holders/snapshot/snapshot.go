@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
 	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
 )
 
@@ -76,6 +77,8 @@ func Take(pid int, o Options) (*Snapshot, error) {
 // take stops the process, forks it, and lets it continue.
 func (s *Snapshot) take() (err error) {
 	l := s.look
+	defer tracer.RaisePriority()()
+	defer tracer.HoldCollector()()
 	began := time.Now()
 	defer func() { err = errors.Join(err, l.release()); s.Stopped = time.Since(began) }()
 	if err := l.stopAll(); err != nil {

@@ -98,9 +98,9 @@ static void same(void) {
 
 static pthread_barrier_t barrier;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static int at_once;
+static int at_once, no_end;
 
-// burst needs 8 MiB for a short time. A block that lives keeps the end of the arena.
+// burst needs 8 MiB for a short time. A block that lives keeps the end of the arena, unless no_end is set.
 static void *burst(void *unused) {
   (void)unused;
   void *blocks[2 * KIB];
@@ -110,7 +110,7 @@ static void *burst(void *unused) {
     pthread_mutex_lock(&turn);
   for (int i = 0; i < 2 * KIB; i++)
     blocks[i] = filled(4000);
-  void *end = filled(2000);
+  void *end = no_end ? NULL : filled(2000);
   if (at_once)
     pthread_barrier_wait(&barrier);
   for (int i = 0; i < 2 * KIB; i++)
@@ -239,6 +239,11 @@ int main(int argc, char **argv) {
     arenas();
   if (!strcmp(mode, "at-once")) {
     at_once = 1;
+    arenas();
+  }
+  if (!strcmp(mode, "ends")) { // a large block that is freed raises the threshold: the ends stay
+    free(filled(20 * MIB));
+    no_end = 1;
     arenas();
   }
   if (!strcmp(mode, "cached"))

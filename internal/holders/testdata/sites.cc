@@ -152,7 +152,8 @@ struct Node {
     Node *next = nullptr;
     Order *payload = nullptr;
 };
-Node *g_nodes;
+Node *g_nodes, *g_many_nodes;
+std::list<Order *> g_many;
 struct Tree {
     Tree *left = nullptr, *right = nullptr;
     std::string label = std::string(40, 'l');
@@ -365,6 +366,17 @@ static void lists() {
     show("global", "g_nodes", "Node *", " Node +499|.next Node", n);
     n->payload = new Order();
     show("global", "g_nodes", "Node *", " Node +499|.next Node|.payload Order", n->payload);
+    for (int i = 0; i < 5000; i++) {
+        n = new Node();
+        n->next = g_many_nodes;
+        g_many_nodes = n;
+        g_many.push_back(new Order());
+    }
+    for (int i = 0; i < 4000; i++) n = n->next;
+    show("global", "g_many_nodes", "Node *", " Node +3999|.next Node", n);
+    n->payload = new Order();
+    show("global", "g_many_nodes", "Node *", " Node +3999|.next Node|.payload Order|.note char []", n->payload->note);
+    show("global", "g_many", "std::list<Order*>", "[…] Order", *std::next(g_many.begin(), 2500));
     Tree *t = g_tree = new Tree();
     for (int i = 0; i < 5; i++) t = i % 2 ? t->left = new Tree() : t->right = new Tree();
     show("global", "g_tree", "Tree *", " Tree +4|.right Tree|.label std::string (40)", t->label.data());
@@ -410,7 +422,7 @@ static void *lose(void *) {
 __attribute__((noinline)) static void show_thread(Handler *mine) {
     show("thread-local", "t_session", "Session *", " Session|.name std::string (60)", t_session->name.data());
     show("thread-local", "t_state.sessions", "std::vector<Session*>", "[…] Session", t_state.sessions[0]);
-    show("stack", "worker", "", " FileHandler|.last Order", static_cast<FileHandler *>(mine)->last);
+    show("stack", "worker", "serve", " FileHandler|.last Order", static_cast<FileHandler *>(mine)->last);
 }
 
 __attribute__((noinline)) static Handler *prepare() {
@@ -419,13 +431,21 @@ __attribute__((noinline)) static Handler *prepare() {
     return new FileHandler();
 }
 
+__attribute__((noinline)) static int wait() {
+    volatile int calls = 0;
+    while (calls >= 0) {
+        pause();
+        calls = 1;
+    }
+    return calls;
+}
+
 static void *serve(void *) {
     Handler *volatile mine = prepare();
     show_thread(mine);
     clean();
     running = true;
-    for (;;) pause();
-    return mine;
+    return wait() ? nullptr : mine;
 }
 
 int main() {

@@ -38,7 +38,7 @@ type injection struct {
 // createHelper creates the helper in the process.
 func (j *injection) createHelper(ctx context.Context) error {
 	const retries = 5
-	defer holdCollector()()
+	defer tracer.HoldCollector()()
 	var err error
 	if j.returns, err = tracer.FindReturns(j.process.Libc, j.process.Memory); err != nil {
 		return err

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
 )
 
 // Session is a recording of a process.
@@ -89,30 +89,13 @@ func hurry() (undo func()) {
 	if err == nil {
 		err = unix.Prctl(unix.PR_SET_TIMERSLACK, shortest, 0, 0, 0)
 	}
-	calm := raisePriority()
+	calm := tracer.RaisePriority()
 	return func() {
 		calm()
 		if err == nil {
 			_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0)
 		}
 	}
-}
-
-// raisePriority gives this thread the highest priority, and returns a function that undoes it.
-func raisePriority() (undo func()) {
-	const highest, kernelBias = -20, 20
-	before, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
-	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), highest) != nil {
-		return func() {}
-	}
-	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), kernelBias-before) }
-}
-
-// holdCollector keeps Go's garbage collector from running by itself, because it would stop the tracer
-// while a thread of the process is stopped. It returns a function that undoes it.
-func holdCollector() (undo func()) {
-	before := debug.SetGCPercent(-1)
-	return func() { debug.SetGCPercent(before) }
 }
 
 // endOld prepares a process in which the engine is already. If it still records for a heaplapse that

@@ -232,7 +232,7 @@ func AwaitEnd(pid int) bool {
 	if err != nil {
 		return false
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
 		if n > 0 || err != nil && err != unix.EINTR {

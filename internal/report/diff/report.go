@@ -156,8 +156,17 @@ func (d *Report) tiers(p *text.Printer) {
 
 // describers are those of base and current.
 func (d *Report) describers() [2]*siteview.Describer {
-	return [2]*siteview.Describer{siteview.NewDescriber(d.Base.Symbols, d.Options),
+	sides := [2]*siteview.Describer{siteview.NewDescriber(d.Base.Symbols, d.Options),
 		siteview.NewDescriber(d.Current.Symbols, d.Options)}
+	shown := map[*siteview.Describer][]symbolize.SiteID{}
+	for _, r := range text.FirstRows(d.Rows, d.Top) {
+		side, row := of(&r, sides)
+		shown[side] = append(shown[side], row[0])
+	}
+	for _, side := range sides {
+		side.TellApart(shown[side])
+	}
+	return sides
 }
 
 // of is the describer of a row, and its sites there: those of the current side, unless the row is

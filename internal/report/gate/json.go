@@ -109,6 +109,7 @@ type rowJSON struct {
 	Advice      string           `json:"advice,omitempty"`
 	// Losses are what other tools found at the function.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
+	Holder string                `json:"holder,omitempty"`
 	Frames []frameJSON           `json:"frames"`
 }
 
@@ -193,6 +194,7 @@ func (g *Report) rowOf(r *gate.Row) rowJSON {
 		out.Suppression = &s
 	}
 	if r.Site != nil {
+		out.Holder = holder(r)
 		for _, f := range r.Site.Frames {
 			out.Frames = append(out.Frames, frameJSON(f))
 		}

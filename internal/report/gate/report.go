@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
@@ -80,7 +81,7 @@ func (g *Report) Text(w io.Writer) error {
 	if g.compared() {
 		p.Linef("%s", g.rest())
 	}
-	if len(g.with(gate.Regressed)) > 0 {
+	if slices.ContainsFunc(g.with(gate.Regressed), func(r *gate.Row) bool { return holder(r) == "" }) {
 		p.Linef("note: a row is the function that requests the memory; what keeps it may be a caller, or another row")
 	}
 	for _, line := range g.remarks() {

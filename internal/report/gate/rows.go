@@ -56,6 +56,9 @@ func (g *Report) details(r *gate.Row) (out []string) {
 	if path != "" {
 		out = append(out, path)
 	}
+	if line := holder(r); line != "" {
+		out = append(out, line)
+	}
 	out = append(out, g.losses(r, path)...)
 	if advice := v.Advice(false); advice != "" {
 		out = append(out, "→ "+advice)

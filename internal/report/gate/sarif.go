@@ -228,6 +228,9 @@ func (g *Report) sarifMessage(r *gate.Row) string {
 	if line := viewOf(r).CallPath(logWidth - 5); line != "" {
 		text += " Call path: " + line + "."
 	}
+	if line := holder(r); line != "" {
+		text += " It is " + line + "."
+	}
 	for _, line := range siteview.Losses(g.lost(r)) {
 		text += " " + line + "."
 	}

@@ -114,6 +114,15 @@ func blamed(s *baseline.Site) *baseline.Frame {
 // viewOf describes the site of a row.
 func viewOf(r *gate.Row) siteview.View { return siteview.OfRun(r.Site, r.Stacks) }
 
+// holder is what holds nearly all blocks of the site of a row; "" if that is not known.
+func holder(r *gate.Row) string {
+	const most = 300 // columns
+	if r.Site == nil {
+		return ""
+	}
+	return text.Clip(r.Site.Holder, most)
+}
+
 // lost are the records of other tools on the function of a row.
 func (g *Report) lost(r *gate.Row) []*evidence.Record {
 	if f := blamed(r.Site); f != nil {

@@ -249,7 +249,8 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.ImportShare),
-		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members)), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
+		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members)),
+		Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

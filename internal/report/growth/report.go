@@ -91,6 +91,11 @@ func (g *Report) HasTable() bool { return len(g.Result.Sites)+len(g.Result.Cause
 func (g *Report) sites() *siteview.Describer {
 	if g.describer == nil {
 		g.describer = siteview.NewDescriber(g.Symbols, g.Options)
+		rows := make([]symbolize.SiteID, len(g.Result.Sites))
+		for i := range rows {
+			rows[i] = g.Result.Sites[i].Members[0]
+		}
+		g.describer.TellApart(rows)
 	}
 	return g.describer
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -41,7 +42,12 @@ func (r *RSS) Text(w io.Writer) error {
 		last = append(last, r.advice(a))
 	}
 	for _, row := range r.rows(mostLines - len(lines) - len(last)) {
-		lines = append(lines, r.fit(r.numbers(row.bytes)+strings.Repeat("  ", row.level)+row.text, row.details...))
+		begin := r.numbers(row.bytes) + strings.Repeat("  ", row.level)
+		lines = append(lines, r.fit(begin+row.text, row.details...))
+		if row.note != "" {
+			const indent = "        "
+			lines = append(lines, indent+text.Clip(row.note, r.width()-len(indent)))
+		}
 	}
 	p := text.Printer{W: w}
 	for _, line := range append(lines, last...) {
@@ -114,15 +120,26 @@ type row struct {
 	level   int
 	text    string
 	details []string
+	note    string // on a line of its own
 }
 
 // rows returns at most n rows, those with most bytes. The last one has what is too little for a row.
 func (r *RSS) rows(n int) (list []row) {
 	for least := leastShare * float64(r.Result.Bytes); ; least *= 1.2 {
-		if list = r.above(least); len(list) <= n || least > float64(r.Result.Bytes) {
+		if list = r.above(least); linesOf(list) <= n || least > float64(r.Result.Bytes) {
 			return list
 		}
 	}
+}
+
+func linesOf(rows []row) (n int) {
+	for _, row := range rows {
+		n++
+		if row.note != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // above returns the rows with at least so many bytes.
@@ -224,11 +241,25 @@ func (r *RSS) free() []row {
 		{
 			bytes: part(rss.FreePinned), level: 1, text: "held by " + units.Bytes(m.Pinned.Live) + " of blocks",
 			details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
+			note:    holding(m.Pinned.Held),
 		},
 		{
-			bytes: part(rss.FreeEnd, rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches",
+			bytes: part(rss.FreeEnd), level: 1, text: "at ends of arenas",
+			details: []string{"malloc_trim does not return them"},
 		},
+		{bytes: part(rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches"},
 	}
+}
+
+// holding is what holds the blocks that hold pages, or most of them.
+func holding(h *answer.Held) string {
+	if h == nil || len(h.By) == 0 {
+		return ""
+	}
+	if line := Line(*h); line != "" {
+		return line
+	}
+	return fmt.Sprintf("%d of %d %s", h.By[0].Blocks, h.Looked, Phrase(&h.By[0]))
 }
 
 // pools are details about the pools of CPython.
@@ -281,6 +312,8 @@ func (r *RSS) advice(a rss.Advice) string {
 	switch a.Means {
 	case rss.Trim:
 		return r.fit("helps: malloc_trim(0), "+bytes, "after a peak, or regularly")
+	case rss.TrimThreshold:
+		return r.fit("helps: MALLOC_TRIM_THRESHOLD_=131072, "+bytes, "ends of arenas are returned at once")
 	case rss.ArenaMax:
 		return r.fit("may help: MALLOC_ARENA_MAX=2, up to "+bytes, "if threads need memory at different times")
 	case rss.Allocator:

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -30,9 +31,19 @@ func server() *rss.Result {
 		Schema: rss.Schema, PID: 4711, Program: "server", Kernel: 812 * mib,
 		Malloc: &rss.Malloc{
 			Blocks: 1203411, MappedBlocks: 12,
-			Sizes:  []rss.Size{{Size: 112, Blocks: 900000, Bytes: 100 * mib}, {Size: 48, Blocks: 200000, Bytes: 90 * mib}, {Size: 32, Blocks: 9, Bytes: 1}},
+			Sizes: []rss.Size{
+				{Size: 112, Blocks: 900000, Bytes: 100 * mib}, {Size: 48, Blocks: 200000, Bytes: 90 * mib},
+				{Size: 32, Blocks: 9, Bytes: 1},
+			},
 			Arenas: []rss.Arena{{Main: true, Live: 200 * mib, Free: 100 * mib, Trimmable: 90 * mib}, {Free: 301 * mib}},
-			Pinned: rss.Pinned{Pages: 15616, Live: 3 * mib, Blocks: 28000, Sizes: []rss.Size{{Size: 112, Blocks: 28000, Bytes: 3 * mib}}},
+			Pinned: rss.Pinned{
+				Pages: 15616, Live: 3 * mib, Blocks: 28000, Sizes: []rss.Size{{Size: 112, Blocks: 28000, Bytes: 3 * mib}},
+				Held: &answer.Held{Looked: 30, By: []answer.Holder{
+					{Blocks: 28, Kind: answer.Global, Name: "g_sessions", Type: "std::map<int, Session*>",
+						File: "/src/server.cc", Line: 14, Path: []answer.Step{{Via: "[…]", Type: "Session"}}},
+					{Blocks: 2, Kind: answer.Lost},
+				}},
+			},
 		},
 		Python: &rss.Python{Pools: 3840, EmptyPools: 64},
 		Stacks: 17, EndedStacks: 2,
@@ -40,10 +51,12 @@ func server() *rss.Result {
 			{Name: "/usr/lib/libtorch_cpu.so", Bytes: 14 * mib, Largest: 9 * mib, Count: 4},
 			{Name: "/usr/bin/ser\x1b[31mver", Bytes: mib, Largest: mib, Count: 1},
 		},
-		Shared:    []rss.Mapping{{Name: "/dev/shm/frames", Bytes: 12 * mib, Largest: 12 * mib, Count: 1}},
-		Anonymous: []rss.Mapping{{Name: "", Bytes: 9 * mib, Largest: 4 * mib, Count: 3}, {Name: "[anon:cache]", Bytes: mib, Largest: mib, Count: 1}},
+		Shared: []rss.Mapping{{Name: "/dev/shm/frames", Bytes: 12 * mib, Largest: 12 * mib, Count: 1}},
+		Anonymous: []rss.Mapping{{Name: "", Bytes: 9 * mib, Largest: 4 * mib, Count: 3},
+			{Name: "[anon:cache]", Bytes: mib, Largest: mib, Count: 1}},
 		HugePages: 20 * mib, HugeZero: 2 * mib, Swap: 5 * mib,
-		Advice:     []rss.Advice{{Means: rss.Trim, Bytes: 312 * mib}, {Means: rss.ArenaMax, Bytes: 301 * mib}, {Means: rss.Allocator, Bytes: 61 * mib}},
+		Advice: []rss.Advice{{Means: rss.Trim, Bytes: 312 * mib}, {Means: rss.ArenaMax, Bytes: 301 * mib},
+			{Means: rss.Allocator, Bytes: 61 * mib}},
 		Allocators: []string{}, Problems: []string{},
 	}
 	for i, n := range []int64{280, 10, 1, 312, 61, 3, 24, 1, 41, 15, 4, 10, 1, 20, 3, 2, 12, 1, 10, 1} {
@@ -56,10 +69,12 @@ func server() *rss.Result {
 // TestRSSText compares the texts with testdata/rss.txt. Set -update to write it.
 func TestRSSText(t *testing.T) {
 	refused := &rss.Result{
-		PID: 4712, Program: "redis-server", Bytes: 50 * mib, Parts: []rss.Part{{Kind: rss.Anonymous, Bytes: 40 * mib}, {Kind: rss.Code, Bytes: 10 * mib}},
-		Anonymous: []rss.Mapping{{Name: "", Bytes: 40 * mib, Largest: 12 * mib, Count: 9}}, Allocators: []string{"libjemalloc.so.2"},
-		Problems: []string{"process 4712 is stopped: let it continue first (kill -CONT 4712)", "two", "three"},
-		Advice:   []rss.Advice{{Means: rss.SmallPages, Bytes: 9 * mib}},
+		PID: 4712, Program: "redis-server", Bytes: 50 * mib,
+		Parts:      []rss.Part{{Kind: rss.Anonymous, Bytes: 40 * mib}, {Kind: rss.Code, Bytes: 10 * mib}},
+		Anonymous:  []rss.Mapping{{Name: "", Bytes: 40 * mib, Largest: 12 * mib, Count: 9}},
+		Allocators: []string{"libjemalloc.so.2"},
+		Problems:   []string{"process 4712 is stopped: let it continue first (kill -CONT 4712)", "two", "three"},
+		Advice:     []rss.Advice{{Means: rss.SmallPages, Bytes: 9 * mib}},
 	}
 	var b bytes.Buffer
 	for _, r := range []*rss.Result{server(), refused} {
@@ -87,6 +102,9 @@ func TestRSSFits(t *testing.T) {
 			bytes := random.Int64N(1 << (10 + random.IntN(30)))
 			r.Parts, r.Bytes = append(r.Parts, rss.Part{Kind: kind, Bytes: bytes}), r.Bytes+bytes
 		}
+		if by := r.Malloc.Pinned.Held.By; random.IntN(2) == 0 {
+			by[0].Blocks, by[1].Blocks = 15, 15
+		}
 		for range random.IntN(4) {
 			r.Problems = append(r.Problems, strings.Repeat("problem ", random.IntN(30)))
 		}
@@ -111,8 +129,10 @@ func TestRSSFits(t *testing.T) {
 func TestRSSJSONMeetsItsSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "docs/schema/rss.schema.json"))
 	require.NoError(t, err)
-	for _, r := range []*rss.Result{server(), {Schema: rss.Schema, Parts: []rss.Part{}, Files: []rss.Mapping{}, Shared: []rss.Mapping{},
-		Anonymous: []rss.Mapping{}, Allocators: []string{}, Advice: []rss.Advice{}, Problems: []string{}}} {
+	for _, r := range []*rss.Result{server(), {
+		Schema: rss.Schema, Parts: []rss.Part{}, Files: []rss.Mapping{}, Shared: []rss.Mapping{},
+		Anonymous: []rss.Mapping{}, Allocators: []string{}, Advice: []rss.Advice{}, Problems: []string{},
+	}} {
 		var b bytes.Buffer
 		require.NoError(t, (&RSS{Result: r}).JSON(&b))
 		require.True(t, strings.HasPrefix(b.String(), "{\n  \"schema\": \"heaplapse.rss/1\""))

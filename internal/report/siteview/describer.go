@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -36,34 +35,32 @@ type Describer struct {
 	by      sites.GroupBy
 	flags   option.Flags
 	ranks   map[symbolize.LocationID]ranks // of advice
-	names   func() map[string]string       // of files, see fileNames
+	names   map[string]string              // of files, see TellApart
 }
 
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
-	d := &Describer{
+	return &Describer{
 		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags,
 		ranks: map[symbolize.LocationID]ranks{},
 	}
-	d.names = sync.OnceValue(d.fileNames)
-	return d
 }
 
-// fileNames are names of source files that are not only the last elements of their paths: of those with functions that
-// stacks are attributed to, if several have the same last element.
-func (d *Describer) fileNames() map[string]string {
+// TellApart makes the Describer show more of the paths of source files than their last elements where rows of several
+// files would look the same. rows are the first sites of the rows.
+func (d *Describer) TellApart(rows []symbolize.SiteID) {
 	var files []string
-	for site := range symbolize.SiteID(d.symbols.Sites()) {
+	for _, site := range rows {
 		stack := d.stack(site)
 		if ref, ok := d.blamer.Blame(stack); ok && ref.Frame >= 0 {
 			files = append(files, d.symbols.Locations[stack[ref.Position]].Frames[ref.Frame].File)
 		}
 	}
-	return text.DistinctFiles(files)
+	d.names = text.DistinctFiles(files)
 }
 
 // where is the place of a frame.
-func (d *Describer) where(f *baseline.Frame) string { return whereIn(d.names(), f) }
+func (d *Describer) where(f *baseline.Frame) string { return whereIn(d.names, f) }
 
 // View describes a row: sites are its call paths, the largest one first. There is at least one.
 func (d *Describer) View(row []symbolize.SiteID) View {
@@ -185,7 +182,7 @@ func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) Vie
 	l := &d.symbols.Locations[stack[ref.Position]]
 	f := d.frame(l, max(ref.Frame, 0))
 	v := viewOf(f)
-	v.Where, v.names = d.where(f), d.names()
+	v.Where, v.names = d.where(f), d.names
 	v.Blame.Module = d.module(l)
 	v.Group = d.group(l, ref.Frame)
 	if !l.Named() {
@@ -333,7 +330,7 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 		return nil
 	}
 	blamed, first := &d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0)
-	list := callerList{last: d.frame(blamed, first).Function, limit: limit, names: d.names()}
+	list := callerList{last: d.frame(blamed, first).Function, limit: limit, names: d.names}
 	own := d.blamer.Classes(stack[ref.Position])[first]
 	first++
 	scripted := d.blamer.HasLines(stack)

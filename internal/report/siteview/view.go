@@ -134,13 +134,15 @@ func (v View) paths(shared bool, on string) string {
 	return ""
 }
 
-// Places are those of the lines of the function that the row's call paths pass.
+// Places are those of the lines of the function that the row's call paths pass, as they are shown, and with the whole
+// path of the file.
 func (v View) Places() (out []string) {
 	if v.lines == nil {
 		return nil
 	}
 	for _, line := range slices.Sorted(slices.Values(v.lines())) {
-		out = append(out, whereIn(v.names, &baseline.Frame{File: v.Blame.File, Line: line}))
+		at := baseline.Frame{File: v.Blame.File, Line: line}
+		out = append(out, whereIn(v.names, &at), text.PositionIn(at.File, line))
 	}
 	return out
 }

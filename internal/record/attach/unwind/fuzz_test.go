@@ -132,7 +132,8 @@ func TestTables(t *testing.T) {
 	u := Unwinder{Memory: memory, Modules: []*target.Module{module}}
 	frames, complete, rest := u.Stack(Registers{rsp: stack, pc: text + 0x10})
 	assert.Equal(t, []Frame{
-		{PC: text + 0x10, Call: text + 0x10, Module: module}, {PC: text + 0x120, Call: text + 0x11f, Module: module},
+		{PC: text + 0x10, Call: text + 0x10, SP: stack, Module: module},
+		{PC: text + 0x120, Call: text + 0x11f, SP: stack + 8, Module: module},
 	}, frames)
 	assert.True(t, complete)
 	assert.EqualValues(t, stack+8, rest)

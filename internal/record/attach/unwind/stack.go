@@ -11,6 +11,8 @@ type Frame struct {
 	PC uint64
 	// Call is an address within the instruction that was executed last.
 	Call uint64
+	// SP is the stack pointer. What the frame has on the stack lies from there to the SP of its caller.
+	SP uint64
 	// Module is the object whose code it is. It is nil for generated code.
 	Module *target.Module
 	// Signal reports whether a signal handler returns to this frame.
@@ -77,7 +79,7 @@ type walk struct {
 
 // step returns the current frame and goes to its caller.
 func (w *walk) step(innermost bool) (Frame, outcome) {
-	f := Frame{PC: w.regs[pc], Call: w.regs[pc]}
+	f := Frame{PC: w.regs[pc], Call: w.regs[pc], SP: w.regs[rsp]}
 	if !w.exact {
 		f.Call--
 	}
