@@ -196,7 +196,8 @@ func (g *random) pointers(i int, doubtful bool) (list []int) {
 		if at == b.Start && g.startIsNone(b.Range) {
 			continue
 		}
-		if odd := (at-b.Start)%16 == 8; doubtful || !head && !g.isDoubtful(at) && !(odd && g.oddIsDoubtful(b.Range)) {
+		odd := (at-b.Start)%16 == 8 && g.oddIsDoubtful(b.Range)
+		if doubtful || !head && !g.isDoubtful(at) && !odd {
 			list = append(list, to)
 		}
 	}

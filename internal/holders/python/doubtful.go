@@ -99,8 +99,9 @@ func (in *Interpreter) valuesOrder(d *doubts) {
 	d.add(d.b.Start+end, d.b.End)
 }
 
-// keysSlack adds what is behind the entries of the keys of a dict, and the hashes of the keys. They are recognized by their numbers: the entries in
-// use and the usable ones are two thirds of the size, a power of 2, or fewer if objects share them.
+// keysSlack adds what is behind the entries of the keys of a dict, and the hashes of the keys. They are recognized by
+// their numbers: the entries in use and the usable ones are two thirds of the size, a power of 2, or fewer if objects
+// share them.
 func (in *Interpreter) keysSlack(d *doubts) {
 	const head, largest = 40, 1 << 32
 	if d.b.Size() < head {

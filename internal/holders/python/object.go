@@ -143,10 +143,9 @@ func (in *Interpreter) noteValues(o object, word words) {
 func (in *Interpreter) noteSet(o object, word words) {
 	mask, _ := word(o.address + setMask)
 	table, _ := word(o.address + setTable)
-	if r := in.blocks.Region(table); r != nil && table != o.address+setSmallTable && mask < 1<<40 && len(in.hashes) < maxSlack {
-		if b, _, ok := r.Find(table); ok && b.Start == table {
-			in.hashes = append(in.hashes, blocks.Range{Start: table + 8, End: min(b.End, table+setEntry*(mask+1))})
-		}
+	b, ok := in.blocks.Find(table)
+	if ok && b.Start == table && mask < topmost/setEntry && len(in.hashes) < maxSlack {
+		in.hashes = append(in.hashes, blocks.Range{Start: table + 8, End: min(b.End, table+setEntry*(mask+1))})
 	}
 }
 
