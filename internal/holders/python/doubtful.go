@@ -200,6 +200,7 @@ func (in *Interpreter) isTracked(d *doubts, o object) bool {
 // isWhole reports whether an object with data only is one for sure: its length fits into the block.
 func (in *Interpreter) isWhole(d *doubts, o object) bool {
 	const most, immortal = 1 << 24, 1 << 31 // references
+	const dataStart = 24                    // of digits, and of the hash that bytes have before the data
 	references, _ := d.word(o.address + refcount)
 	if n := references & (1<<32 - 1); n > most && n < immortal {
 		return false
@@ -216,14 +217,11 @@ func (in *Interpreter) isWhole(d *doubts, o object) bool {
 		}
 		return n <= room && dataStart+4*max(n, 1) <= room
 	case bytesKind:
-		return n <= room && dataStart+n < room
+		return n <= room && dataStart+8+n < room
 	}
 	state, _ := d.word(o.address + strState)
 	return in.text(uint32(state)) != 0 && n <= room && in.text(uint32(state))+n < room
 }
-
-// dataStart is where the digits of an int begin. In bytes it is behind the hash, and the data follows.
-const dataStart = 24
 
 // data adds the words of an object with data only, and what is behind it in its block: they are certainly none. A str
 // may refer to its text in other encodings.
@@ -335,9 +333,6 @@ func (in *Interpreter) frame(d *doubts, o object) {
 	}
 	d.add(from, d.b.End)
 }
-
-// frameStack is where a frame has the address of its stack, up to 3.10.
-const frameStack = 64
 
 // weakRef adds the references of a weak reference that keep nothing in use. They are certainly none if the object
 // has the weak reference in its list.

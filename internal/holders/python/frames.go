@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -50,12 +51,7 @@ func (in *Interpreter) findStacks() {
 			}
 		}
 	}
-	slices.SortFunc(in.stacks, func(a, b stack) int {
-		if a.Start < b.Start {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(in.stacks, func(a, b stack) int { return cmp.Compare(a.Start, b.Start) })
 	in.stacks = slices.CompactFunc(in.stacks, func(a, before stack) bool { return a.Start < before.End })
 }
 

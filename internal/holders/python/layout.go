@@ -34,60 +34,56 @@ type layout struct {
 }
 
 // layouts are those of 64-bit release builds (offsetof of the headers of each version).
-var layouts = map[int]layout{
-	8: {
-		minor: 8, typeSize: 880, qualname: 864, cachedKeys: 872, tupleItems: 24,
-		ascii: 48, compact: 72, entries: 32, indices: 40,
-		functionCode: 16, closure: 48, defaults: 32, keywordDefaults: 40, functionDict: 72, globals: 24,
-		codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
-		frameLocals: 360, frameRuns: 116,
-	},
-	9: {
-		minor: 9, typeSize: 880, qualname: 856, cachedKeys: 864, tupleItems: 24,
-		ascii: 48, compact: 72, entries: 32, indices: 40,
-		functionCode: 16, closure: 48, defaults: 32, keywordDefaults: 40, functionDict: 72, globals: 24,
-		codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
-		frameLocals: 360, frameRuns: 116,
-	},
-	10: {
-		minor: 10, typeSize: 888, qualname: 864, cachedKeys: 872, tupleItems: 24,
-		ascii: 48, compact: 72, entries: 32, indices: 40,
-		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
-		codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
-		frameLocals: 352, frameRuns: 108,
-	},
-	11: {
-		minor: 11, typeSize: 904, qualname: 864, cachedKeys: 872, tupleItems: 24,
-		ascii: 48, compact: 72, entries: 24, indices: 32,
-		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
-		codeName: 128, codeFile: 112, codeLine: 72, traceback: 40, context: 48, cause: 56,
-		variables: 76, stackSize: 68, codeBytes: 184,
-		frameCode: 32, frameNames: 24, frameWords: 72, frameData: 48, generatorFrame: 80, dataStack: 296,
-	},
-	12: {
-		minor: 12, typeSize: 920, qualname: 872, cachedKeys: 880, tupleItems: 24,
-		ascii: 40, compact: 56, entries: 24, indices: 32,
-		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
-		codeName: 128, codeFile: 112, codeLine: 68, traceback: 40, context: 48, cause: 56,
-		variables: 72, stackSize: 64, codeBytes: 192,
-		frameCode: 0, frameNames: 40, frameWords: 72, frameData: 48, generatorFrame: 72, dataStack: 232,
-	},
-	13: {
-		minor: 13, typeSize: 928, qualname: 872, cachedKeys: 880, tupleItems: 24,
-		ascii: 40, compact: 56, entries: 24, indices: 32,
-		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
-		codeName: 128, codeFile: 112, codeLine: 68, traceback: 40, context: 48, cause: 56,
-		variables: 72, stackSize: 64, codeBytes: 200,
-		frameCode: 0, frameNames: 40, frameWords: 72, frameData: 64, generatorFrame: 72, dataStack: 232,
-	},
-	14: {
-		minor: 14, typeSize: 936, qualname: 872, cachedKeys: 880, tupleItems: 32,
-		ascii: 40, compact: 56, entries: 24, indices: 32,
-		functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
-		codeName: 128, codeFile: 112, codeLine: 68, traceback: 40, context: 48, cause: 56,
-		variables: 72, stackSize: 64, codeBytes: 208,
-		frameCode: 0, frameNames: 40, frameWords: 80, frameData: 72, generatorFrame: 72, dataStack: 232,
-	},
+var layouts = map[int]layout{8: in38, 9: in39(), 10: in310(), 11: in311, 12: in312(), 13: in313(), 14: in314()}
+
+var in38 = layout{
+	minor: 8, typeSize: 880, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72,
+	entries: 32, indices: 40,
+	functionCode: 16, closure: 48, defaults: 32, keywordDefaults: 40, functionDict: 72, globals: 24,
+	codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
+	frameLocals: 360, frameRuns: 116,
+}
+
+func in39() layout {
+	l := in38
+	l.minor, l.qualname, l.cachedKeys = 9, 856, 864
+	return l
+}
+
+func in310() layout {
+	l := in38
+	l.minor, l.typeSize, l.frameLocals, l.frameRuns = 10, 888, 352, 108
+	l.functionCode, l.closure, l.defaults, l.keywordDefaults, l.functionDict, l.globals = 48, 72, 56, 64, 88, 16
+	return l
+}
+
+var in311 = layout{
+	minor: 11, typeSize: 904, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72,
+	entries: 24, indices: 32,
+	functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
+	codeName: 128, codeFile: 112, codeLine: 72, traceback: 40, context: 48, cause: 56,
+	variables: 76, stackSize: 68, codeBytes: 184,
+	frameCode: 32, frameNames: 24, frameWords: 72, frameData: 48, generatorFrame: 80, dataStack: 296,
+}
+
+func in312() layout {
+	l := in311
+	l.minor, l.typeSize, l.qualname, l.cachedKeys, l.ascii, l.compact = 12, 920, 872, 880, 40, 56
+	l.codeLine, l.variables, l.stackSize, l.codeBytes = 68, 72, 64, 192
+	l.frameCode, l.frameNames, l.generatorFrame, l.dataStack = 0, 40, 72, 232
+	return l
+}
+
+func in313() layout {
+	l := in312()
+	l.minor, l.typeSize, l.codeBytes, l.frameData = 13, 928, 200, 64
+	return l
+}
+
+func in314() layout {
+	l := in313()
+	l.minor, l.typeSize, l.tupleItems, l.codeBytes, l.frameWords, l.frameData = 14, 936, 32, 208, 80, 72
+	return l
 }
 
 // Offsets that all versions have.

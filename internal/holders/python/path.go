@@ -97,7 +97,7 @@ func (w *walker) skipTo(skipped, n int) {
 	w.at, w.role, w.via = object{}, plain, ""
 }
 
-const frameObjectCode = 32 // up to 3.10
+const frameObjectCode, frameStack = 32, 64 // up to 3.10
 
 // frameName returns the name of the function whose code is in a word of a frame, with file and line.
 func (in *Interpreter) frameName(word uint64) string {

@@ -121,16 +121,7 @@ func (in *Interpreter) inBlocks(data []blocks.Range) (list []candidate) {
 
 // mayBeType reports whether an address is in the data of a module, or where the object of a large block begins.
 func (in *Interpreter) mayBeType(address uint64, data []blocks.Range) bool {
-	i, found := slices.BinarySearchFunc(data, address, func(r blocks.Range, a uint64) int {
-		switch {
-		case r.End <= a:
-			return -1
-		case r.Start > a:
-			return 1
-		}
-		return 0
-	})
-	if found && data[i].Contains(address) {
+	if slices.ContainsFunc(data, func(r blocks.Range) bool { return r.Contains(address) }) {
 		return true
 	}
 	b, ok := in.blocks.Find(address)

@@ -1,8 +1,6 @@
 package python
 
-import (
-	"iter"
-)
+import "iter"
 
 // part returns the role of an object for the object of the last step, and what is before the names of variables
 // in it. The role is plain if it has a step of its own.
