@@ -150,7 +150,7 @@ func (in *Interpreter) noteSet(o object, word words) {
 }
 
 // noteDeque notes what is before the first item and behind the last one in the blocks of a deque, which have 64
-// items between two links.
+// items between two links. The outer links of the outer blocks are not initialized.
 func (in *Interpreter) noteDeque(o object, word words) {
 	const left, right, leftIndex, rightIndex, items, most = 24, 32, 40, 48, 8, 64
 	first, _ := word(o.address + left)
@@ -158,10 +158,10 @@ func (in *Interpreter) noteDeque(o object, word words) {
 	i, _ := word(o.address + leftIndex)
 	j, _ := word(o.address + rightIndex)
 	if i <= most && first%8 == 0 {
-		in.noteSlack(first, first+items, first+items+8*i)
+		in.noteSlack(first, first, first+items+8*i)
 	}
 	if j < most && last%8 == 0 {
-		in.noteSlack(last, last+items+8*(j+1), last+items+8*most)
+		in.noteSlack(last, last+items+8*(j+1), last+items+8*(most+1))
 	}
 }
 

@@ -30,11 +30,12 @@ type walker struct {
 	types []*typ // of the steps
 	at    object
 	role  role
-	code  code         // of a closure
-	via   string       // the name that the next step has
-	sign  string       // what is before the name of a variable: "." or " local " and so on
-	tail  string       // and what is behind it
-	last  blocks.Range // the last block
+	code  code   // of a closure
+	via   string // the name that the next step has
+	sign  string // what is before the name of a variable: "." or " local " and so on
+	// skipped says that blocks were left out before the next object.
+	skipped bool
+	last    blocks.Range // the last block
 }
 
 // Describe tells what holds the last block of a path: the name of its root, if that is a module or a frame, and the
@@ -94,7 +95,7 @@ func (w *walker) skipTo(skipped, n int) {
 	if len(w.steps) > 0 && n > 0 {
 		w.steps[len(w.steps)-1].Links = skipped * len(w.steps) / n
 	}
-	w.at, w.role, w.via = object{}, plain, ""
+	w.at, w.role, w.via, w.skipped = object{}, plain, "", true
 }
 
 const frameObjectCode, frameStack = 32, 64 // up to 3.10
@@ -158,7 +159,7 @@ func (in *Interpreter) known(address uint64) (uint64, bool) { return in.read.wor
 
 // enterRaw goes on to a block without an object.
 func (w *walker) enterRaw(b blocks.Range) {
-	if w.at.typ != nil && (w.at.kind.isContainer() || w.role != plain || w.isValues(b)) {
+	if w.skipped || w.at.typ != nil && (w.at.kind.isContainer() || w.role != plain || w.isValues(b)) {
 		w.extend(b)
 		return
 	}
@@ -191,7 +192,7 @@ func (w *walker) step(o object, b blocks.Range, via string) {
 		s.Length, s.Limit = w.in.measure(o)
 	}
 	w.steps, w.types = append(w.steps, s), append(w.types, o.typ)
-	w.at, w.role, w.via, w.sign, w.tail = o, plain, "", "", ""
+	w.at, w.role, w.via, w.sign, w.skipped = o, plain, "", "", false
 }
 
 // become goes on to an object that is part of that of the last step.
