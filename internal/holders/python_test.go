@@ -247,3 +247,42 @@ func TestPythonSecrets(t *testing.T) {
 		})
 	}
 }
+
+// TestPythonAlive asks about all objects of a program that has many types. None is lost.
+func TestPythonAlive(t *testing.T) {
+	for version, interpreter := range interpreters(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, lines := startPython(t, interpreter, "-S", "testdata/alive.py")
+			l, err := Take(pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			var addresses []uint64
+			for _, line := range lines {
+				address, err := strconv.ParseUint(line, 16, 64)
+				require.NoError(t, err)
+				addresses = append(addresses, address)
+			}
+			list, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			kinds, lost := map[Kind]int{}, map[string]int{}
+			for _, h := range list {
+				kinds[h.Kind]++
+				if h.Kind == Lost || h.Kind == Cycle || h.Kind == Doubtful {
+					lost[text(h)]++
+				}
+			}
+			for _, s := range sorted(lost) {
+				t.Logf("%d times %s", lost[s], s)
+			}
+			t.Logf("%v", kinds)
+			if version == "3.8" {
+				// At its start, the interpreter forgets a module _warnings with its dict and functions.
+				assert.LessOrEqual(t, kinds[Lost]+kinds[Cycle], 10)
+			} else {
+				assert.Zero(t, kinds[Lost]+kinds[Cycle])
+			}
+			assert.LessOrEqual(t, kinds[Doubtful], 10)
+			assert.Greater(t, kinds[Module], len(list)*8/10)
+		})
+	}
+}

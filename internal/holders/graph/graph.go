@@ -40,6 +40,13 @@ type Content interface {
 type Part struct {
 	blocks.Range
 	None bool
+	// Every is the distance of the words, as in an array of structures. 0 stands for all words.
+	Every uint64
+}
+
+// has reports whether a word belongs to the part.
+func (p *Part) has(address uint64) bool {
+	return p.Contains(address) && (p.Every == 0 || (address-p.Start)%p.Every == 0)
 }
 
 // ErrLimit is wrapped by the error of Build if the graph would take more memory than MaxBytes.
@@ -160,11 +167,11 @@ func (g *Graph) read(scan *scanner, b blocks.Range, parts []Part) {
 		if !ok || to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
 			return
 		}
-		for _, d := range parts {
-			if !d.Contains(address) {
+		for i := range parts {
+			if !parts[i].has(address) {
 				continue
 			}
-			if d.None {
+			if parts[i].None {
 				return
 			}
 			to = to&^kindBits | doubtful

@@ -83,10 +83,10 @@ type random struct {
 // Object is that of Content.
 func (g *random) Object(b blocks.Range) uint8 { return g.before[b.Start] }
 
-// Doubtful is that of Content: the last word of some blocks, and the first word of others, which is none.
+// Doubtful is that of Content: each second word of some blocks, and the first word of others, which is none.
 func (g *random) Doubtful(b blocks.Range, list []Part) []Part {
-	if g.endIsDoubtful(b) {
-		list = append(list, Part{Range: blocks.Range{Start: b.End - 8, End: b.End}})
+	if g.oddIsDoubtful(b) {
+		list = append(list, Part{Range: blocks.Range{Start: b.Start + 8, End: b.End}, Every: 16})
 	}
 	if g.startIsNone(b) {
 		list = append([]Part{{Range: blocks.Range{Start: b.Start, End: b.Start + 8}, None: true}}, list...)
@@ -96,7 +96,7 @@ func (g *random) Doubtful(b blocks.Range, list []Part) []Part {
 
 func (g *random) startIsNone(b blocks.Range) bool { return g.before != nil && b.Start%11 == 0 }
 
-func (g *random) endIsDoubtful(b blocks.Range) bool { return g.before != nil && b.Start%7 == 0 }
+func (g *random) oddIsDoubtful(b blocks.Range) bool { return g.before != nil && b.Start%7 == 0 }
 
 func (g *random) content() Content {
 	if g.before == nil {
@@ -196,7 +196,8 @@ func (g *random) pointers(i int, doubtful bool) (list []int) {
 		if at == b.Start && g.startIsNone(b.Range) {
 			continue
 		}
-		if doubtful || !head && !g.isDoubtful(at) && (at+8 < b.End || !g.endIsDoubtful(b.Range)) {
+		odd := (at-b.Start)%16 == 8 && g.oddIsDoubtful(b.Range)
+		if doubtful || !head && !g.isDoubtful(at) && !odd {
 			list = append(list, to)
 		}
 	}

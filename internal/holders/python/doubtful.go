@@ -38,17 +38,31 @@ func (d *doubts) add(from, to uint64) {
 	}
 }
 
+// addEvery adds a word of each element of an array.
+func (d *doubts) addEvery(from, to, every uint64) {
+	if to = min(to, d.b.End); from < to && from >= d.b.Start {
+		d.list = append(d.list, graph.Part{Range: blocks.Range{Start: from, End: to}, Every: every})
+	}
+}
+
 // noted appends what lists and deques have said of a block. Blocks are asked for by address.
 func (in *Interpreter) noted(b blocks.Range, list []graph.Part) []graph.Part {
 	if !in.sorted {
 		slices.SortFunc(in.slack, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
+		slices.SortFunc(in.hashes, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
 		in.sorted = true
 	}
-	for len(in.slack) > 0 && in.slack[0].End <= b.Start {
-		in.slack = in.slack[1:]
+	list = take(&in.slack, b, list, 0)
+	return take(&in.hashes, b, list, setEntry)
+}
+
+// take appends the ranges that overlap with a block. They are sorted, and those before the block are removed.
+func take(ranges *[]blocks.Range, b blocks.Range, list []graph.Part, every uint64) []graph.Part {
+	for len(*ranges) > 0 && (*ranges)[0].End <= b.Start {
+		*ranges = (*ranges)[1:]
 	}
-	for i := 0; i < len(in.slack) && in.slack[i].Start < b.End; i++ {
-		list = append(list, graph.Part{Range: in.slack[i]})
+	for i := 0; i < len(*ranges) && (*ranges)[i].Start < b.End; i++ {
+		list = append(list, graph.Part{Range: (*ranges)[i], Every: every})
 	}
 	return list
 }
@@ -85,8 +99,9 @@ func (in *Interpreter) valuesOrder(d *doubts) {
 	d.add(d.b.Start+end, d.b.End)
 }
 
-// keysSlack adds what is behind the entries of the keys of a dict. They are recognized by their numbers: the entries in
-// use and the usable ones are two thirds of the size, a power of 2, or fewer if objects share them.
+// keysSlack adds what is behind the entries of the keys of a dict, and the hashes of the keys. They are recognized by
+// their numbers: the entries in use and the usable ones are two thirds of the size, a power of 2, or fewer if objects
+// share them.
 func (in *Interpreter) keysSlack(d *doubts) {
 	const head, largest = 40, 1 << 32
 	if d.b.Size() < head {
@@ -117,7 +132,11 @@ func (in *Interpreter) keysSlack(d *doubts) {
 	if slots < 8 || slots > largest || !isPower || used+usable > entries || used+usable != entries && !shared {
 		return
 	}
-	d.add(d.b.Start+in.indices+indices+stride*entries, d.b.End)
+	first := d.b.Start + in.indices + indices
+	if stride == 24 {
+		d.addEvery(first, first+stride*entries, stride) // hashes, which are addresses if the keys are
+	}
+	d.add(first+stride*entries, d.b.End)
 }
 
 // objectParts adds the doubtful words of an object.
@@ -138,6 +157,9 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 		d.add(o.address+size, o.address+strState+8)
 	case o.exact && o.kind == tupleKind:
 		d.add(o.address+size, o.address+in.tupleItems)
+	case o.kind == setKind || o.kind == frozenSetKind:
+		const small = 8
+		d.addEvery(o.address+setSmallTable+8, o.address+setSmallTable+setEntry*small, setEntry)
 	case o.kind == frameKind:
 		in.frame(d, o)
 	case o.kind == codeKind && in.codeBytes != 0:

@@ -35,6 +35,7 @@ type Interpreter struct {
 	found struct{ modules, frames []uint64 }
 	// slack has the parts of blocks behind the items of lists and deques, by address if sorted is set.
 	slack  []blocks.Range
+	hashes []blocks.Range // the same for the hashes in the tables of sets
 	sorted bool
 
 	modules []module

@@ -116,6 +116,11 @@ const (
 	moduleName = 48
 
 	strState = 32
+
+	setMask       = 32
+	setTable      = 40
+	setSmallTable = 64
+	setEntry      = 16 // {key, hash}
 )
 
 // Bits of the flags of a type.

@@ -34,7 +34,8 @@ type words func(address uint64) (uint64, bool)
 
 // objectIn returns the object in a block.
 func (in *Interpreter) objectIn(b blocks.Range, word words) (o object, ok bool) {
-	for _, before := range [...]uint8{headSize, 0, 2 * headSize} {
+	// The word before an object with a head is never a type, but the digits of an int may be the address of one.
+	for _, before := range [...]uint8{0, headSize, 2 * headSize} {
 		at := b.Start + uint64(before)
 		if b.Size() < uint64(before)+headSize {
 			break
@@ -98,6 +99,8 @@ func (in *Interpreter) note(o object, word words) {
 		in.noteList(o, word)
 	case o.kind == dequeKind:
 		in.noteDeque(o, word)
+	case o.kind == setKind || o.kind == frozenSetKind:
+		in.noteSet(o, word)
 	case o.kind == dictKind && in.minor <= 10:
 		in.noteValues(o, word)
 	case o.kind == codeKind && in.minor <= 10:
@@ -132,6 +135,17 @@ func (in *Interpreter) noteValues(o object, word words) {
 	keys, _ := word(o.address + dictKeys)
 	if slots := in.read.word(keys + 8); values != 0 && slots < 1<<10 {
 		in.noteSlack(values, values+8*(slots*2/3), topmost)
+	}
+}
+
+// noteSet notes the hashes in the table of a set. The hash of an int is its value, which is an address if the set
+// has those of objects.
+func (in *Interpreter) noteSet(o object, word words) {
+	mask, _ := word(o.address + setMask)
+	table, _ := word(o.address + setTable)
+	b, ok := in.blocks.Find(table)
+	if ok && b.Start == table && mask < topmost/setEntry && len(in.hashes) < maxSlack {
+		in.hashes = append(in.hashes, blocks.Range{Start: table + 8, End: min(b.End, table+setEntry*(mask+1))})
 	}
 }
 

@@ -47,6 +47,8 @@ LOCAL = threading.local()
 POINTS = []
 MANY = []
 OPTIONS = []
+IDS = {}  # neither of them holds what has the address
+ID_SET = set()
 LISTS = []
 CHAIN = None
 SPACE = types.SimpleNamespace()
@@ -224,6 +226,8 @@ def fill():
         late.__dict__["added"] = note("late attribute", bytes(770 + i))
         OBJECTS.append(late)
         MANY.append(Wide(i))
+        IDS[id(MANY[-1].last)] = i
+        ID_SET.add(id(MANY[-1].last))
         OPTIONS.append(Option(i))
         LISTS.append([None, int, note("list like int", bytearray(70 + i))])
         LISTS.append([None, list, None, Item, note("list like item", bytearray(70 + i))])
