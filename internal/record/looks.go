@@ -144,7 +144,9 @@ func (l *looks) finish(ctx context.Context, list []copied) {
 			l.c.AddLook(c.Running, a)
 			delete(l.failed, c.PID)
 		}
-		l.note(c.PID, err)
+		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
+			l.failed[c.PID] = err
+		}
 	}
 	l.c.Copied(0)
 }
