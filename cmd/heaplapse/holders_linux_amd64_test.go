@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -32,14 +33,18 @@ func TestHolders(t *testing.T) {
 
 	look, err := exec.Command("heaplapse", "holders", pid, "-v").CombinedOutput()
 	require.NoError(t, err, "%s", look)
-	assert.Regexp(t, `^process `+pid+` \(shop\): [0-9.]+ KiB in [0-9,]+ blocks; its threads were stopped for [0-9.]+ms\n`, string(look))
+	assert.Regexp(t, `^process `+pid+` \(shop\): [0-9.]+ KiB in [0-9,]+ blocks; its threads were stopped for [0-9.]+[mµ]?s\n`, string(look))
+	told := 0
 	for _, want := range []string{
 		` held by g_sessions \(shop\.cc:17, std::map<int, Session\*>\)`, ` held by first_session \(shop\.cc:18, Session \*\) → Session`,
 		` held by shop::cache\.entries \(shop\.cc:23, std::vector<Session\*>\) → Session`, ` lost: no pointer to it was found`,
 		` lost: a cycle of blocks that only they hold`,
 	} {
-		assert.Regexp(t, want, string(look))
+		if regexp.MustCompile(want).Match(look) {
+			told++
+		}
 	}
+	assert.GreaterOrEqual(t, told, 4, "%s", look) // of 30 blocks, none may be of a kind that has 200 of 1,302
 	look, err = exec.Command("heaplapse", "holders", pid, "--format", "json").Output()
 	require.NoError(t, err)
 	validate(t, compileSchema(t, "holders"), string(look))

@@ -6,9 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/samples"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -182,9 +180,8 @@ func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
 
 // answer tells what is in the look, but for sites and groups.
 func (l *Look) answer() *answer.Look {
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.snapshot.Memory.PID))
 	a := &answer.Look{
-		Schema: answer.Schema, PID: l.snapshot.PID, Program: path.Base(exe),
+		Schema: answer.Schema, PID: l.snapshot.PID, Program: proc.ProgramName(l.snapshot.Memory.PID),
 		Time: l.taken.UTC().Truncate(time.Millisecond), Stopped: l.Stopped(), Doubts: l.Doubts,
 	}
 	for b := range l.used() {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -18,30 +19,27 @@ type key struct {
 	size int
 }
 
-// group is a group of blocks, of which some are chosen, evenly spaced.
+// group is a group of blocks, of which some are chosen at random: programs request blocks in patterns that repeat, and
+// of evenly spaced ones all may have the same place in it.
 type group struct {
 	answer.Group
 	chosen []uint64
-	every  int64 // one of so many blocks is chosen
 }
 
-func (g *group) add(b blocks.Block) {
+// add adds a block. Each of the blocks is chosen with the same probability (Vitter, Random sampling with a reservoir,
+// algorithm R).
+func (g *group) add(b blocks.Block, random *rand.Rand) {
 	size := int64(b.Size())
 	if g.Blocks == 0 {
-		g.Least, g.every = size, 1
-	}
-	if g.Blocks%g.every == 0 {
-		g.chosen = append(g.chosen, b.Start)
+		g.Least = size
 	}
 	g.Blocks, g.Bytes = g.Blocks+1, g.Bytes+size
 	g.Least, g.Most = min(g.Least, size), max(g.Most, size)
-	if len(g.chosen) < 2*looked {
-		return
+	if len(g.chosen) < looked {
+		g.chosen = append(g.chosen, b.Start)
+	} else if i := random.Int64N(g.Blocks); i < looked {
+		g.chosen[i] = b.Start
 	}
-	for i := range looked {
-		g.chosen[i] = g.chosen[2*i]
-	}
-	g.chosen, g.every = g.chosen[:looked], 2*g.every
 }
 
 // Groups tells what holds the blocks of the types or sizes that have most memory, most first.
@@ -50,6 +48,7 @@ func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
 		return nil, nil
 	}
 	of := map[key]*group{}
+	random := rand.New(rand.NewPCG(1, 2)) // the same numbers each time
 	for _, r := range l.Heap.Blocks.Regions() {
 		words := &blocks.Window{Memory: l.snapshot.Memory, Within: r.Range}
 		for b := range r.All() {
@@ -63,7 +62,7 @@ func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
 			if of[k] == nil {
 				of[k] = &group{Group: answer.Group{Type: k.typ}}
 			}
-			of[k].add(b)
+			of[k].add(b, random)
 		}
 	}
 	list := make([]*group, 0, len(of))
@@ -77,7 +76,7 @@ func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
 	groups := make([]answer.Group, len(list))
 	for i, g := range list {
 		var err error
-		if g.Held, err = l.held(ctx, spread(g.chosen)); err != nil {
+		if g.Held, err = l.held(ctx, g.chosen); err != nil {
 			return nil, err
 		}
 		groups[i] = g.Group

@@ -101,7 +101,9 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	}
 	p := glibc.ProcessOf(s.Memory, s.Mappings, l.process.Libc.Path)
 	p.Resident = s.Resident
-	if l.Heap, err = glibc.Walk(p); err != nil {
+	if l.Heap, err = glibc.Walk(p); errors.Is(err, glibc.ErrNoArena) {
+		return l.noMalloc()
+	} else if err != nil {
 		return err
 	}
 	pools, err := pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident},
@@ -126,6 +128,15 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 	}
 	l.listDoubts(pools)
 	return s.Err()
+}
+
+// noMalloc is the refusal of a process that does not use malloc of glibc.
+func (l *Look) noMalloc() error {
+	r := &snapshot.Refusal{Reason: fmt.Sprintf("process %d has no memory of glibc's malloc", l.snapshot.PID)}
+	if list := l.process.Allocators; len(list) > 0 {
+		r.Reason += ": it uses " + symbolize.FileName(list[0].Path) + ", whose blocks are not known"
+	}
+	return r
 }
 
 // build reads the pointers between the blocks.

@@ -14,8 +14,8 @@ import (
 // maxImages is the number of process images of which there may be looks.
 const maxImages = 16
 
-// holders returns what the recorder saw of what holds the blocks of each site, in the newest look at each process image;
-// nil if there is none.
+// holders returns what the recorder saw of what holds the blocks of each site, in the newest look at each process
+// image; nil if there is none.
 func (p *Pipeline) holders(in *Input) holders.Sites {
 	byStack := map[string]answer.Held{}
 	for image := range maxImages {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// firstLook is the time of the first look after the start of a recording. The next ones follow after twice the time
-	// each, so that the newest is from the second half of the recording, however it ends.
+	// firstLook is the time of the first look after the start of a recording. The next ones follow after twice the time of
+	// the one before, so that the newest is from the second half of the recording, however it ends.
 	firstLook = 5 * time.Second
 	// lookPatience limits the time for which the end of a recording waits for what is still read.
 	lookPatience = 10 * time.Second
@@ -36,7 +36,7 @@ const (
 
 // looks finds out what holds the sampled blocks of the recorded processes.
 type looks struct {
-	every time.Duration // 0: after firstLook, and then after twice the time each
+	every time.Duration // 0: at firstLook, and then at twice the time of the look before
 	plan  *Plan
 	c     *collect.Collector
 
@@ -49,8 +49,8 @@ type looks struct {
 	failed map[int]error // why there is no look at a process; it is used with work held
 }
 
-// startLooks begins to look at the processes of a recording, of which one may be a child of this process. It returns nil
-// if that is not wanted or, before Linux 5.3, if the stops of the child would look like its end.
+// startLooks begins to look at the processes of a recording, of which one may be a child of this process. It returns
+// nil if that is not wanted or, before Linux 5.3, if the stops of the child would look like its end.
 func (p *Plan) startLooks(c *collect.Collector, child int) *looks {
 	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
 		return nil
@@ -63,11 +63,12 @@ func (p *Plan) startLooks(c *collect.Collector, child int) *looks {
 
 // run takes looks until the recording ends.
 func (l *looks) run() {
-	for wait := l.first(); ; wait = l.next(wait) {
+	began := time.Now()
+	for at := l.after(0); ; at = l.after(max(at, time.Since(began))) {
 		select {
 		case <-l.ctx.Done():
 			return
-		case <-time.After(wait):
+		case <-time.After(at - time.Since(began)):
 		}
 		if l.work.TryLock() {
 			l.finish(l.ctx, l.begin())
@@ -76,19 +77,15 @@ func (l *looks) run() {
 	}
 }
 
-func (l *looks) first() time.Duration {
-	if l.every > 0 {
-		return l.every
+// after returns the time of the next look after one at a time, both since the start; 0 is the start.
+func (l *looks) after(at time.Duration) time.Duration {
+	switch {
+	case l.every > 0:
+		return at + l.every
+	case at == 0:
+		return firstLook
 	}
-	return firstLook
-}
-
-// next returns the time to wait after a look before which a time was waited.
-func (l *looks) next(waited time.Duration) time.Duration {
-	if l.every > 0 {
-		return l.every
-	}
-	return 2 * waited
+	return 2 * at
 }
 
 // copied is a copy of a process.
@@ -147,7 +144,9 @@ func (l *looks) finish(ctx context.Context, list []copied) {
 			l.c.AddLook(c.Running, a)
 			delete(l.failed, c.PID)
 		}
-		l.note(c.PID, err)
+		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
+			l.failed[c.PID] = err
+		}
 	}
 	l.c.Copied(0)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // link is a word of a block, or of a variable, that leads to a block.
@@ -339,7 +340,7 @@ func (p *Process) inObject(c content, b, next blocks.Range, w held) link {
 	switch {
 	case isPlain(t) && size > 0:
 		off, prefix = off%size, element
-	case size > 0 && off >= size && (c.many || repeats(size, b)):
+	case size > 0 && off >= size && (c.many || repeats(size, b) && !c.file.isHeader(t)):
 		off, prefix = off%size, element
 	}
 	f, ok := c.file.find(c.elem, off, w.address-off)
@@ -373,15 +374,25 @@ func sibling(c content, b, next blocks.Range, to content, value uint64) (content
 }
 
 // repeats reports whether a block may be an array of structures of a size. What the allocator adds is less than
-// 24 bytes, or than a page for large blocks.
+// 24 bytes, or than a page for large blocks. Two or three of them may as well be a larger structure that begins with
+// the one to which the pointer leads.
 func repeats(size uint64, b blocks.Range) bool {
-	const header, least, large, page = 8, 24, 128 << 10, 4096
+	const header, least, large, page, few = 8, 24, 128 << 10, 4096, 4
 	added := uint64(least)
 	if b.Size() >= large {
 		added = page + least
 	}
 	room := b.Size() - min(b.Size(), header)
-	return size > least && room/size >= 2 && room/size*size+added > b.Size()
+	return size > least && room/size >= few && room/size*size+added > b.Size()
+}
+
+// isHeader reports whether a structure ends with an array of one element: more of them may follow it.
+func (f *file) isHeader(t *symbolize.Type) bool {
+	if len(t.Members) == 0 {
+		return false
+	}
+	_, last := f.plain(t.Members[len(t.Members)-1].Type)
+	return last.Kind == symbolize.KindArray && len(last.Counts) == 1 && last.Counts[0] <= 1
 }
 
 // inNode returns where a word of a node of a container leads.

@@ -5,7 +5,8 @@ package rss
 import (
 	"fmt"
 	"os"
-	"path"
+
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 // Kernel is what the kernel says of the memory of a process.
@@ -22,8 +23,7 @@ func ReadKernel(pid int) (*Kernel, error) {
 		return nil, err
 	}
 	defer f.Close()
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	k := &Kernel{PID: pid, program: path.Base(exe)}
+	k := &Kernel{PID: pid, program: proc.ProgramName(pid)}
 	if k.mappings, err = parseSmaps(f); err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}

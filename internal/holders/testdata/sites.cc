@@ -176,6 +176,21 @@ struct Flexible {
     Order *orders[];
 };
 Flexible *g_flexible;
+struct Header { // as C wrote it before flexible arrays
+    long n, more[4];
+    Order *orders[1];
+};
+Header *g_header;
+struct Plain {
+    Plain *up;
+    long numbers[4];
+};
+struct Larger : Plain {
+    long more[6];
+    Order *order;
+};
+Plain *g_plain; // has a Larger
+Plain *g_plains;
 Order **g_pointers;
 Order *g_several;
 struct Ring {
@@ -394,6 +409,16 @@ static void lists() {
     g_flexible = (Flexible *)calloc(1, sizeof(Flexible) + 10 * sizeof(Order *));
     g_flexible->orders[7] = new Order();
     show("global", "g_flexible", "Flexible *", " Flexible|.orders[…] Order", g_flexible->orders[7]);
+    g_header = (Header *)calloc(1, sizeof(Header) + 47 * sizeof(Order *));
+    g_header->orders[42] = new Order();
+    show("global", "g_header", "Header *", " Header| ", g_header->orders[42]);
+    Larger *larger = new Larger();
+    larger->order = new Order();
+    g_plain = larger;
+    show("global", "g_plain", "Plain *", " Plain| ", larger->order);
+    g_plains = new Plain[8]();
+    g_plains[5].up = new Plain();
+    show("global", "g_plains", "Plain *", " Plain|[…].up Plain", g_plains[5].up);
     g_pointers = (Order **)calloc(20, sizeof(Order *));
     g_pointers[15] = new Order();
     show("global", "g_pointers", "Order **", " Order *[]|[…] Order", g_pointers[15]);

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,16 @@ func Link(i Info, directories []string) string {
 		}
 	}
 	return ""
+}
+
+// ProgramName returns the base name of the program of a process: that of the symbolic link by which it was run, or else
+// of its file; "" if the process has ended.
+func ProgramName(pid int) string {
+	info, ok := Read(pid)
+	if !ok || info.Exe == "" {
+		return ""
+	}
+	return strings.TrimSuffix(filepath.Base(cmp.Or(Link(info, SearchPath()), info.Exe)), DeletedSuffix)
 }
 
 // SearchPath returns the absolute directories in which the shell of this process finds programs.

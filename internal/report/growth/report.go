@@ -130,7 +130,9 @@ func (g *Report) Text(w io.Writer) error {
 		p.Linef("%s", line)
 	}
 	p.Linef("%s", g.tested())
-	if s := g.worst(); g.Result.Verdict == verdict.SeriesLeak && (s == nil || holders.Line(g.Holders.Of(s.Members)) == "") {
+	s := g.worst()
+	held := s != nil && holders.Line(g.Holders.Of(s.Members)) != ""
+	if g.Result.Verdict == verdict.SeriesLeak && !held {
 		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
 	}
 	for _, n := range g.Notes() {
