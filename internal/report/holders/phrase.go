@@ -24,8 +24,15 @@ func Phrase(h *answer.Holder) string {
 	case answer.NotFound:
 		return "not known: the block is in memory that is not understood"
 	}
+	if isJavaScript(h) {
+		return "held by objects of JavaScript; what holds these is not told"
+	}
 	return "held by " + clean(origin(h)) + steps(h.Path)
 }
+
+// isJavaScript reports whether a way begins with the variable of Node.js over which all that its isolates own is reached.
+// V8 keeps its heap out of copies of the process, so that the way through the objects of JavaScript is not seen.
+func isJavaScript(h *answer.Holder) bool { return strings.HasSuffix(h.Name, "per_process::v8_platform") }
 
 // inside is the way to a block from the first one, which nothing holds.
 func inside(path []answer.Step) string {

@@ -18,6 +18,9 @@ func TestPhrase(t *testing.T) {
 			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
 			Path: []answer.Step{{Type: "Session"}},
 		},
+		"held by objects of JavaScript; what holds these is not told": {
+			Kind: answer.Global, Name: "node::per_process::v8_platform", Module: "node", Path: []answer.Step{{Type: "node::NodePlatform"}},
+		},
 		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
 		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
 			Kind: answer.Module, Name: "app", Path: []answer.Step{

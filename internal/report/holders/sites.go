@@ -45,7 +45,7 @@ func Line(h answer.Held) string {
 		return ""
 	}
 	line := Phrase(&common)
-	if more {
+	if more && !isJavaScript(&common) {
 		line += " → …"
 	}
 	return fmt.Sprintf("%s   %d of %d", line, common.Blocks, h.Looked)
