@@ -134,6 +134,8 @@ func (l *look) adopt() error {
 		return err
 	}
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", l.child), []byte("1000"), 0)
+	const highest = -20
+	_ = unix.Setpriority(unix.PRIO_PROCESS, l.child, highest) // the process is stopped while the child closes its files
 	return nil
 }
 
@@ -142,7 +144,7 @@ func (l *look) adopt() error {
 // process must be stopped. Some file systems write what the file has when it is closed: that is not
 // waited for.
 func (l *look) closeFiles() (bool, error) {
-	const limit, unshare, stop = 100 * time.Millisecond, 2, unix.SIGTRAP | 0x80
+	const limit, unshare, stop = time.Second, 2, unix.SIGTRAP | 0x80
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(l.child, &regs); err != nil {
 		return false, os.NewSyscallError("ptrace", err)
