@@ -166,6 +166,11 @@ func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) 
 			return nil, err
 		}
 	}
+	if c.resident != nil {
+		if err := l.addResident(ctx, c.resident, a); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
 	"github.com/heaplapse/heaplapse/internal/holders/python"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/holders/samples"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
@@ -48,6 +49,20 @@ type Copy struct {
 	snapshot *snapshot.Snapshot
 	kernel   []uint64
 	taken    time.Time
+	resident *rss.Kernel // what the kernel said of the resident memory, or nil
+}
+
+// BeginResident is Begin for an answer that also tells where the resident memory is.
+func BeginResident(pid int) (*Copy, error) {
+	resident, unread := rss.ReadKernel(pid)
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	if unread == nil {
+		c.resident = resident
+	}
+	return c, nil
 }
 
 // Begin copies a process, which is stopped meanwhile. It returns a [snapshot.Refusal] if that is impossible or may do
@@ -59,7 +74,7 @@ func Begin(pid int) (*Copy, error) {
 		return nil, err
 	}
 	// What the kernel has may change: both readings count.
-	return &Copy{s, append(kernel, roots.KernelWords(pid)...), time.Now()}, nil
+	return &Copy{snapshot: s, kernel: append(kernel, roots.KernelWords(pid)...), taken: time.Now()}, nil
 }
 
 // Close removes the copy.

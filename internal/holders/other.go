@@ -19,6 +19,9 @@ func Begin(pid int) (*Copy, error) {
 	return &Copy{s}, err
 }
 
+// BeginResident returns a [snapshot.Refusal].
+func BeginResident(pid int) (*Copy, error) { return Begin(pid) }
+
 // Close removes the copy.
 func (c *Copy) Close() error { return c.snapshot.Close() }
 

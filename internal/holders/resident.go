@@ -4,6 +4,7 @@ package holders
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,8 +37,9 @@ func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 		return nil, errors.Join(unread, c.Close())
 	}
 	r, err := residentOf(c.snapshot, kernel)
-	if err == nil {
-		c.addHeld(ctx, r, o)
+	if err == nil && isPinned(r) {
+		l := &Look{snapshot: c.snapshot, taken: c.taken}
+		l.addHeld(ctx, r, l.read(o, c.kernel))
 	}
 	if early := c.snapshot.Err(); early != nil {
 		err = early
@@ -45,13 +47,13 @@ func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 	return r, errors.Join(err, c.Close())
 }
 
-// addHeld tells what holds the blocks that hold pages, if these pages are many.
-func (c *Copy) addHeld(ctx context.Context, r *rss.Result, o Options) {
-	if !slices.ContainsFunc(r.Advice, func(a rss.Advice) bool { return a.Means == rss.Allocator }) {
-		return
-	}
-	l := &Look{snapshot: c.snapshot, taken: c.taken}
-	err := l.read(o, c.kernel)
+// isPinned reports whether many pages are held by few blocks.
+func isPinned(r *rss.Result) bool {
+	return slices.ContainsFunc(r.Advice, func(a rss.Advice) bool { return a.Means == rss.Allocator })
+}
+
+// addHeld tells what holds the blocks that hold pages. err is that of reading the copy.
+func (l *Look) addHeld(ctx context.Context, r *rss.Result, err error) {
 	if err == nil {
 		var held answer.Held
 		held, err = l.held(ctx, spread(r.Malloc.Pinned.Some))
@@ -61,6 +63,19 @@ func (c *Copy) addHeld(ctx context.Context, r *rss.Result, o Options) {
 		r.Malloc.Pinned.Held = nil
 		r.Problems = append(r.Problems, fmt.Sprintf("what holds the blocks that hold pages: %v", err))
 	}
+}
+
+// addResident adds where the resident memory is.
+func (l *Look) addResident(ctx context.Context, kernel *rss.Kernel, a *answer.Look) error {
+	r, err := residentOf(l.snapshot, kernel)
+	if err != nil {
+		return err
+	}
+	if isPinned(r) {
+		l.addHeld(ctx, r, nil)
+	}
+	a.Resident, err = json.Marshal(r)
+	return err
 }
 
 func residentOf(s *snapshot.Snapshot, kernel *rss.Kernel) (*rss.Result, error) {

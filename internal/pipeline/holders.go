@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io/fs"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
 
@@ -15,16 +17,24 @@ import (
 const maxImages = 16
 
 // holders returns what the recorder saw of what holds the blocks of each site, in the newest look at each process
-// image; nil if there is none.
-func (p *Pipeline) holders(in *Input) holders.Sites {
+// image, and of where the resident memory of the last one is; nil if there is none.
+func (p *Pipeline) holders(in *Input) (holders.Sites, *rss.Result) {
 	byStack := map[string]answer.Held{}
+	var resident *rss.Result
 	for image := range maxImages {
-		for _, s := range p.newestLook(in, image) {
+		look := p.newestLook(in, image)
+		if look == nil {
+			continue
+		}
+		for _, s := range look.Sites {
 			byStack[stackKey(s.Stack)] = s.Held
+		}
+		if r := (&rss.Result{}); len(look.Resident) > 0 && json.Unmarshal(look.Resident, r) == nil && r.Schema == rss.Schema {
+			resident = r
 		}
 	}
 	if len(byStack) == 0 {
-		return nil
+		return nil, resident
 	}
 	sites := holders.Sites{}
 	for id := range in.Stacks.Len() {
@@ -33,11 +43,11 @@ func (p *Pipeline) holders(in *Input) holders.Sites {
 			sites.Add(in.Symbols.Site(id), held)
 		}
 	}
-	return sites
+	return sites, resident
 }
 
-// newestLook returns the sites of the newest look at a process image. A file that cannot be used is reported.
-func (p *Pipeline) newestLook(in *Input, image int) []answer.Site {
+// newestLook returns the newest look at a process image, or nil. A file that cannot be used is reported.
+func (p *Pipeline) newestLook(in *Input, image int) *answer.Look {
 	file, path, err := in.OpenBeside(image, manifest.HoldersSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -53,7 +63,7 @@ func (p *Pipeline) newestLook(in *Input, image int) []answer.Site {
 	if len(looks) == 0 {
 		return nil
 	}
-	return looks[len(looks)-1].Sites
+	return looks[len(looks)-1]
 }
 
 // stackKey is equal for equal call paths.

@@ -334,7 +334,7 @@ func (p *Pipeline) judge(
 		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(),
 		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
 	}
-	report.Holders = p.holders(in)
+	report.Holders, report.Resident = p.holders(in)
 	if losses.index != nil {
 		report.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
 	}

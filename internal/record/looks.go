@@ -105,7 +105,7 @@ func (l *looks) begin() (list []copied) {
 			continue
 		}
 		l.c.Copied(len(list) + 1)
-		c, err := holders.Begin(r.PID)
+		c, err := begin(r)
 		if err != nil {
 			l.note(r.PID, err)
 			continue
@@ -113,6 +113,16 @@ func (l *looks) begin() (list []copied) {
 		list = append(list, copied{r, c})
 	}
 	return list
+}
+
+// begin copies a process. Where the heap is a small part of the resident memory, the answer also tells where the rest
+// is.
+func begin(r collect.Running) (*holders.Copy, error) {
+	const small = 0.6
+	if resident := proc.Resident(r.PID); resident != nil && float64(r.Bytes) < small*float64(*resident) {
+		return holders.BeginResident(r.PID)
+	}
+	return holders.Begin(r.PID)
 }
 
 // refuse returns an error for a process that is too large.

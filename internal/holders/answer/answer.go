@@ -35,6 +35,8 @@ type Look struct {
 	// Sites has the answers about sampled blocks, and Groups those about the blocks of one size or type.
 	Sites  []Site  `json:"sites,omitempty"`
 	Groups []Group `json:"groups,omitempty"`
+	// Resident is where the resident memory is: an rss.Result. It is empty if that was not asked.
+	Resident json.RawMessage `json:"resident,omitempty"`
 }
 
 // Site is about the live samples of one call path that are from the first half of a recording.

@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
@@ -37,6 +38,7 @@ type resultJSON struct {
 	Evidence     *evidenceJSON          `json:"evidence,omitempty"` // the former name of External
 	Causes       []causeJSON            `json:"causes"`
 	Sites        []siteJSON             `json:"sites"`
+	Resident     *rss.Result            `json:"resident,omitempty"`
 }
 
 // ProcessJSON is the verdict on a process.
@@ -188,7 +190,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
 		Limit:     g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
-		External: external, Evidence: external, Sites: []siteJSON{},
+		External: external, Evidence: external, Sites: []siteJSON{}, Resident: g.Resident,
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))

@@ -2,6 +2,7 @@ package growth
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -49,6 +50,17 @@ func PooledNote(pooled, left int) string {
 		note += fmt.Sprintf("; %d left out, with too few snapshots or of another kind", left)
 	}
 	return note
+}
+
+// noteText returns a note as text. The likely causes of resident memory that is no heap are left out if the recorder saw
+// where it is.
+func (g *Report) noteText(n growth.Note) string {
+	outside := n.Kind == growth.NoteProcessGrows || n.Kind == growth.NoteProcessGrew
+	line := noteText(n)
+	if guess, _, ok := strings.Cut(line, "; in order of likelihood"); ok && outside && len(g.resident()) > 0 {
+		return guess + "; see below where the resident memory was"
+	}
+	return line
 }
 
 // noteText returns a note as text.
@@ -120,7 +132,7 @@ func (g *Report) Notes() []string {
 			first.Heap().InuseObjects, g.Series.Heads[r.First+r.Len()-1].Heap().InuseObjects))
 	}
 	for _, n := range r.Notes {
-		out = append(out, noteText(n))
+		out = append(out, g.noteText(n))
 	}
 	idle := g.idleEnd()
 	if r.LargestStable != nil {

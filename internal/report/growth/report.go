@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -37,6 +38,8 @@ type Report struct {
 	Losses *evidence.Joined
 	// Holders are what holds the blocks of the sites; it may be nil.
 	Holders holders.Sites
+	// Resident is where the resident memory was, as the recorder saw it last; it may be nil.
+	Resident *rss.Result
 	siteview.Options
 	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table
 	// calls them or by a regular expression; empty for none. The result should have its stable
@@ -137,6 +140,9 @@ func (g *Report) Text(w io.Writer) error {
 	}
 	for _, n := range g.Notes() {
 		p.Linef("note: %s", n)
+	}
+	for _, line := range g.resident() {
+		p.Linef("%s", line)
 	}
 	g.Unnamed.Text(p, g.Flags)
 	return p.Err

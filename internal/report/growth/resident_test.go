@@ -1,0 +1,31 @@
+package growth
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
+)
+
+// TestResident: where the resident memory was is told if the heap explains little of it, instead of what is likely.
+func TestResident(t *testing.T) {
+	const mib = 1 << 20
+	seen := &rss.Result{PID: 7, Program: "server", Bytes: 100 * mib, Kernel: 100 * mib, Parts: []rss.Part{
+		{Kind: rss.Blocks, Bytes: 40 * mib}, {Kind: rss.Anonymous, Bytes: 60 * mib},
+	}}
+	grew := growth.Note{Kind: growth.NoteProcessGrew, Bytes: 60 * mib}
+	g := &Report{Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen}
+	lines := g.resident()
+	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last:", "RSS 100 MiB of process 7 (server)"}, lines[:3])
+	assert.Contains(t, lines[3], "40.0 MiB  40 %  blocks of malloc in use")
+	assert.Contains(t, g.noteText(grew), "; see below where the resident memory was")
+	assert.NotContains(t, g.noteText(grew), "likelihood")
+
+	g.Result.LastHeap = 61 * mib
+	assert.Empty(t, g.resident(), "the heap is most of it")
+	g.Result.LastHeap, g.Resident = 40*mib, nil
+	assert.Empty(t, g.resident(), "nobody has looked")
+	assert.Contains(t, g.noteText(grew), "in order of likelihood")
+}
