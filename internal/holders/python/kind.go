@@ -1,3 +1,5 @@
+//go:build linux
+
 package python
 
 // kind is what is known of the objects of a type and of its subtypes.

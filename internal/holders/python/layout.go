@@ -1,3 +1,5 @@
+//go:build linux
+
 package python
 
 // layout has the offsets that differ between versions. Those that do not are constants where they are used.

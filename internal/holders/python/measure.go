@@ -1,3 +1,5 @@
+//go:build linux
+
 package python
 
 // measure returns the number of elements of an object, and the most that it keeps; -1 if it has none.

@@ -39,13 +39,6 @@ type Snapshot struct {
 	reason atomic.Pointer[error]
 }
 
-// Errors of [Snapshot.Err].
-var (
-	ErrMemory = errors.New("the copy of the process was ended, because memory ran short")
-	ErrEnded  = errors.New("the copy of the process was ended with the process, because it shares its files")
-	ErrKilled = errors.New("the copy of the process was killed")
-)
-
 // watchEvery is the interval at which the free memory is measured while there is a copy.
 const watchEvery = 20 * time.Millisecond
 

@@ -1,5 +1,14 @@
 package snapshot
 
+import "errors"
+
+// Errors of [Snapshot.Err].
+var (
+	ErrMemory = errors.New("the copy of the process was ended, because memory ran short")
+	ErrEnded  = errors.New("the copy of the process was ended with the process, because it shares its files")
+	ErrKilled = errors.New("the copy of the process was killed")
+)
+
 // Options are those of Take.
 type Options struct {
 	// Step, if it is not nil, is called before each request to the kernel. It is for tests.
