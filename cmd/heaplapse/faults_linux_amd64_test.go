@@ -319,18 +319,6 @@ func requireReports(t testing.TB, err error) {
 	t.Skip(err)
 }
 
-// exitStatus returns the exit status that an error of a command tells, or -1.
-func exitStatus(err error) int {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	return -1
-}
-
 // all tries the faults of all calls, or of a sample.
 func (f *faultTest) all() {
 	tried, hit := 0, 0

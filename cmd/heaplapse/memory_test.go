@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,4 +81,16 @@ func TestMaxMemory(t *testing.T) {
 			assert.LessOrEqual(t, peak<<10, limit+limit/10)
 		})
 	}
+}
+
+// exitStatus returns the exit status that an error of a command tells, or -1.
+func exitStatus(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
 }
