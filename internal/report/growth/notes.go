@@ -52,8 +52,8 @@ func PooledNote(pooled, left int) string {
 	return note
 }
 
-// noteText returns a note as text. The likely causes of resident memory that is no heap are left out if the recorder saw
-// where it is.
+// noteText returns a note as text. The likely causes of resident memory that is no heap are left out if the
+// recorder saw where it is.
 func (g *Report) noteText(n growth.Note) string {
 	outside := n.Kind == growth.NoteProcessGrows || n.Kind == growth.NoteProcessGrew
 	line := noteText(n)

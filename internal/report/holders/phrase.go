@@ -30,8 +30,9 @@ func Phrase(h *answer.Holder) string {
 	return "held by " + clean(origin(h)) + steps(h.Path)
 }
 
-// isJavaScript reports whether a way begins with the variable of Node.js over which all that its isolates own is reached.
-// V8 keeps its heap out of copies of the process, so that the way through the objects of JavaScript is not seen.
+// isJavaScript reports whether a way begins with the variable of Node.js over which all that its isolates own is
+// reached. V8 keeps its heap out of copies of the process, so that the way through the objects of JavaScript is not
+// seen.
 func isJavaScript(h *answer.Holder) bool {
 	return strings.HasSuffix(h.Name, "per_process::v8_platform")
 }
