@@ -100,7 +100,7 @@ func TestGateMeetsItsSchemas(t *testing.T) {
 			validate(t, schema, out)
 		}
 	}
-	out, stderr, code := invoke(t, "gate", "-q", "--baseline", testutil.Data(t, "leaky"), "--current", testutil.Data(t, "node"), "-o", "json=-")
+	out, stderr, code := invoke(t, "gate", "-q", "--baseline", testutil.Data(t, "leaky"), "--current", testutil.Data(t, "lines"), "-o", "json=-")
 	require.Equal(t, exitFailure, code, stderr)
 	validate(t, schemas["--json"], out)
 }

@@ -99,6 +99,7 @@ func run(t *testing.T, program string, args ...string) {
 
 // TestRustSites does the same for Rust.
 func TestRustSites(t *testing.T) {
+	needRust(t)
 	for _, flags := range [][]string{{"-g"}, {"-g", "-O"}, {"-O"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
@@ -107,6 +108,20 @@ func TestRustSites(t *testing.T) {
 			run(t, "rustc", args...)
 			checkSites(t, program, flags[0] == "-g")
 		})
+	}
+}
+
+// needRust skips a test with a compiler that lacks what the program uses.
+func needRust(t *testing.T) {
+	t.Helper()
+	const least = 80
+	out, err := exec.Command(testutil.Need(t, "rustc"), "--version").Output()
+	require.NoError(t, err)
+	var minor int
+	_, err = fmt.Sscanf(string(out), "rustc 1.%d", &minor)
+	require.NoError(t, err, "%s", out)
+	if minor < least {
+		t.Skipf("the program needs Rust 1.%d: this is %s", least, strings.TrimSpace(string(out)))
 	}
 }
 
