@@ -95,7 +95,7 @@ func TestEndsInCallX86(t *testing.T) {
 			returns := map[uint64]bool{}
 			for _, c := range callsOf(t, path) {
 				returns[c.returns] = true
-				if found, known := endsInCall(file, c.returns); !found || !known {
+				if found, known := file.EndsInCall(c.returns); !found || !known {
 					require.Fail(t, "not a call", "%s, which returns to 0x%x", c.text, c.returns)
 				}
 			}
@@ -113,7 +113,7 @@ func reportFalseCalls(t *testing.T, file *elffile.File, text []uint64, returns m
 	tried, wrong := 0, 0
 	for range 20_000 {
 		a := text[random.IntN(len(text))]
-		found, known := endsInCall(file, a)
+		found, known := file.EndsInCall(a)
 		if !known || returns[a] {
 			continue
 		}

@@ -97,16 +97,3 @@ func TestNoLooks(t *testing.T) {
 	assert.Equal(t, 7, outcome.Status)
 	assert.Empty(t, looks)
 }
-
-// TestTimesOfLooks: the newest look is from the second half of the recording.
-func TestTimesOfLooks(t *testing.T) {
-	for every, want := range map[time.Duration][]time.Duration{
-		0: {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second}, time.Minute: {time.Minute, 2 * time.Minute},
-	} {
-		l, at := looks{every: every}, time.Duration(0)
-		for _, w := range want {
-			at = l.after(at)
-			assert.Equal(t, w, at)
-		}
-	}
-}

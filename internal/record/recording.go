@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
+	"github.com/heaplapse/heaplapse/internal/record/looks"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
@@ -137,6 +138,16 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 		},
 		CloseFiles: p.receiver.Close,
 	}, out)
+}
+
+// startLooks begins to look at what holds the sampled blocks of the recorded processes, of which one may be a child of
+// this process. It returns nil if that is not wanted or, before Linux 5.3, if the stops of the child would look like
+// its end.
+func (p *Plan) startLooks(c *collect.Collector, child int) *looks.Looks {
+	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
+		return nil
+	}
+	return looks.Start(c, looks.Options{Every: p.HoldersEvery, Flags: p.Flags, Tell: p.tell})
 }
 
 // childrenHint tells the user how to record more processes.

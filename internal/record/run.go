@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
+	"github.com/heaplapse/heaplapse/internal/record/looks"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -39,7 +40,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	go c.Run(w)
 	r := runner{plan: p, c: c, child: child, looks: p.startLooks(c, child.Pid)}
 	end, err := r.wait(ctx, signals)
-	r.looks.end()
+	r.looks.End()
 	c.Stop()
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
@@ -102,9 +103,9 @@ type runner struct {
 	plan      *Plan
 	c         *collect.Collector // nil if the program is not recorded
 	child     *os.Process
-	looks     *looks // nil if there are none
-	requested bool   // a last snapshot was requested
-	ending    bool   // a signal that ends programs was sent or passed on
+	looks     *looks.Looks // nil if there are none
+	requested bool         // a last snapshot was requested
+	ending    bool         // a signal that ends programs was sent or passed on
 }
 
 type exit struct {
@@ -160,7 +161,7 @@ func (r *runner) forward(s os.Signal) {
 	if s == unix.SIGTERM || s == unix.SIGINT {
 		r.ending = true
 		r.requestSnapshots()
-		r.looks.lookNow()
+		r.looks.Now()
 	}
 	_ = r.child.Signal(s)
 }

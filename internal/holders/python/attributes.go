@@ -11,11 +11,11 @@ const maxAttributes, maxVariables = 1000, 1 << 14
 // attributes iterates over the attributes of an object that are not in slots.
 func (in *Interpreter) attributes(o object) iter.Seq[entry] {
 	if values := in.values(o); values != 0 {
-		return in.entriesOf(in.read.word(o.typ.address+in.cachedKeys), values)
+		return in.entriesOf(in.read.Word(o.typ.address+in.cachedKeys), values)
 	}
 	if at := in.dictPointer(o); at != 0 {
 		// A dict may be its own: then its keys are data.
-		if d, ok := in.object(in.read.word(at)); ok && d.kind == dictKind && d.address != o.address {
+		if d, ok := in.object(in.read.Word(at)); ok && d.kind == dictKind && d.address != o.address {
 			return in.dict(d.address)
 		}
 	}
@@ -32,15 +32,15 @@ func (in *Interpreter) values(o object) uint64 {
 	}
 	switch in.minor {
 	case 11:
-		return in.read.word(o.address - 32)
+		return in.read.Word(o.address - 32)
 	case 12:
-		if v := in.read.word(o.address - 24); v&1 != 0 {
+		if v := in.read.Word(o.address - 24); v&1 != 0 {
 			return v + 1
 		}
 	case 13, 14:
 		const valid = 3 // byte of {capacity, size, embedded, valid}
 		at := o.address + o.basic
-		if o.flags&inlineValues != 0 && in.read.word(o.address-24) == 0 && in.read.byte(at+valid) != 0 {
+		if o.flags&inlineValues != 0 && in.read.Word(o.address-24) == 0 && in.read.Byte(at+valid) != 0 {
 			return at
 		}
 	}
@@ -62,7 +62,7 @@ func (in *Interpreter) dictPointer(o object) uint64 {
 
 // behindItems returns the address of the pointer to the dict of an object with a variable number of items.
 func (in *Interpreter) behindItems(o object) uint64 {
-	n := int64(in.read.word(o.address + size))
+	n := int64(in.read.Word(o.address + size))
 	if n < 0 {
 		n = -n // an int
 	}

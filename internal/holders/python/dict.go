@@ -27,15 +27,15 @@ func (in *Interpreter) keysAt(address uint64) (k keys) {
 	if address == 0 || address >= topmost {
 		return keys{}
 	}
-	k = keys{n: in.read.word(address + in.entries), stride: 24, key: 8}
+	k = keys{n: in.read.Word(address + in.entries), stride: 24, key: 8}
 	if in.minor >= 11 {
 		const most = 40
-		if in.read.byte(address+10) != 0 {
+		if in.read.Byte(address+10) != 0 {
 			k.stride, k.key = 16, 0
 		}
-		k.first = address + in.indices + 1<<min(in.read.byte(address+9), most)
+		k.first = address + in.indices + 1<<min(in.read.Byte(address+9), most)
 	} else {
-		slots := min(in.read.word(address+8), topmost)
+		slots := min(in.read.Word(address+8), topmost)
 		k.first = address + in.indices + slots*indexWidth(slots)
 	}
 	k.n = min(k.n, maxEntries)
@@ -65,7 +65,7 @@ func (in *Interpreter) valuesAt(address uint64) uint64 {
 
 // dict iterates over the entries of a dict.
 func (in *Interpreter) dict(d uint64) iter.Seq[entry] {
-	return in.entriesOf(in.read.word(d+dictKeys), in.read.word(d+dictValues))
+	return in.entriesOf(in.read.Word(d+dictKeys), in.read.Word(d+dictValues))
 }
 
 // entriesOf iterates over keys and values. If there are no values, they are with the keys.
@@ -74,14 +74,14 @@ func (in *Interpreter) entriesOf(keys, values uint64) iter.Seq[entry] {
 		k := in.keysAt(keys)
 		for i := range k.n {
 			at := k.first + i*k.stride + k.key
-			e := entry{in.read.word(at), 0}
-			if e.key == 0 && in.read.page(at&^(page-1)) == nil {
+			e := entry{in.read.Word(at), 0}
+			if e.key == 0 && !in.read.CanRead(at) {
 				return
 			}
 			if values != 0 {
-				e.value = in.read.word(in.valuesAt(values) + 8*i)
+				e.value = in.read.Word(in.valuesAt(values) + 8*i)
 			} else {
-				e.value = in.read.word(at + 8)
+				e.value = in.read.Word(at + 8)
 			}
 			if e.key != 0 && e.value != 0 && !yield(e) {
 				return

@@ -196,7 +196,7 @@ func (in *Interpreter) isTracked(d *doubts, o object) bool {
 	}
 	next, _ := d.word(o.address - headSize)
 	next &^= flags
-	return next != 0 && in.read.word(next+headSize/2)&^flags == o.address-headSize
+	return next != 0 && in.read.Word(next+headSize/2)&^flags == o.address-headSize
 }
 
 // isWhole reports whether an object with data only is one for sure: its length fits into the block.
@@ -356,7 +356,7 @@ func (in *Interpreter) weakRef(d *doubts, o object) {
 func (in *Interpreter) isListed(target, before, weak uint64) bool {
 	const next = 48
 	if before != 0 {
-		return in.read.word(before+next) == weak
+		return in.read.Word(before+next) == weak
 	}
 	o, ok := in.object(target)
 	if !ok {
@@ -364,9 +364,9 @@ func (in *Interpreter) isListed(target, before, weak uint64) bool {
 	}
 	switch {
 	case in.minor >= 12 && o.flags&managedWeakRef != 0:
-		return in.read.word(o.address-32) == weak
+		return in.read.Word(o.address-32) == weak
 	case o.weakOffset > 0:
-		return in.read.word(o.address+uint64(o.weakOffset)) == weak
+		return in.read.Word(o.address+uint64(o.weakOffset)) == weak
 	}
 	return false
 }

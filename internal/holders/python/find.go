@@ -23,7 +23,7 @@ type Process struct {
 // Interpreter is CPython in a process. It implements [graph.Content]. It must not be used concurrently.
 type Interpreter struct {
 	layout
-	read    reader
+	read    blocks.Reader
 	blocks  *blocks.Set
 	symbols map[kind]uint64 // exported types
 	kinds   map[uint64]kind // the same by address
@@ -61,7 +61,7 @@ func Find(p Process) (*Interpreter, error) {
 type symbols func(name string) target.Range
 
 func find(p Process, symbol symbols) (*Interpreter, error) {
-	in := &Interpreter{read: reader{memory: p.Memory}, blocks: p.Blocks, runtime: symbol("_PyRuntime")}
+	in := &Interpreter{read: blocks.Reader{Memory: p.Memory}, blocks: p.Blocks, runtime: symbol("_PyRuntime")}
 	minor := in.version(symbol)
 	l, ok := layouts[minor]
 	if !ok {
@@ -82,7 +82,7 @@ func find(p Process, symbol symbols) (*Interpreter, error) {
 	}
 	// The type of all types tells whether the layout is right.
 	t := in.symbols[typeKind]
-	if in.read.word(t+objectType) != t || in.read.word(t+typeBasicSize) != l.typeSize || in.name(t) != "type" {
+	if in.read.Word(t+objectType) != t || in.read.Word(t+typeBasicSize) != l.typeSize || in.name(t) != "type" {
 		return nil, fmt.Errorf("%w: a build of 3.%d with another layout", ErrUnknown, minor)
 	}
 	for i := range in.passes {
@@ -102,7 +102,7 @@ func find(p Process, symbol symbols) (*Interpreter, error) {
 // version.
 func (in *Interpreter) version(symbol symbols) int {
 	if at := symbol("Py_Version").Start; at != 0 {
-		if v := in.read.word(at); v>>24 == 3 {
+		if v := in.read.Word(at); v>>24 == 3 {
 			return int(v >> 16 & 0xff)
 		}
 		return 0
@@ -121,7 +121,7 @@ func (in *Interpreter) version(symbol symbols) int {
 // isFreeThreaded reads _Py_DebugOffsets at the start of _PyRuntime: a cookie, a version, and whether the build is
 // free-threaded.
 func (in *Interpreter) isFreeThreaded() bool {
-	return in.minor >= 13 && in.read.word(in.runtime.Start+16) != 0
+	return in.minor >= 13 && in.read.Word(in.runtime.Start+16) != 0
 }
 
 // writableData returns the writable private mappings of files, each with the memory behind it, which is its .bss.

@@ -47,7 +47,7 @@ func (in *Interpreter) findStacks() {
 	for _, thread := range in.someThreads() {
 		for _, next := range [...]uint64{threadPrevious, threadNext} {
 			seen[thread] = false
-			for t := thread; t != 0 && !seen[t] && len(seen) < maxThreads; t = in.read.word(t + next) {
+			for t := thread; t != 0 && !seen[t] && len(seen) < maxThreads; t = in.read.Word(t + next) {
 				seen[t] = true
 				in.addStack(t)
 			}
@@ -66,7 +66,7 @@ func (in *Interpreter) someThreads() (list []uint64) {
 		}
 	}
 	for at := r.Start; at+8 <= r.End; at += 8 {
-		t := in.read.word(at)
+		t := in.read.Word(at)
 		if _, ok := in.blocks.Find(t); ok && in.hasStack(t) {
 			list = append(list, t)
 		}
@@ -77,15 +77,15 @@ func (in *Interpreter) someThreads() (list []uint64) {
 // hasStack reports whether there is a thread state at an address: it has an interpreter and a part of the data stack
 // {chunk, first free word, end}.
 func (in *Interpreter) hasStack(thread uint64) bool {
-	chunk := in.read.word(thread + in.dataStack)
-	top, end := in.read.word(thread+in.dataStack+8), in.read.word(thread+in.dataStack+16)
+	chunk := in.read.Word(thread + in.dataStack)
+	top, end := in.read.Word(thread+in.dataStack+8), in.read.Word(thread+in.dataStack+16)
 	if chunk == 0 || chunk%page != 0 || top <= chunk || top > end || end-chunk > maxChunk ||
-		end-chunk != in.read.word(chunk+chunkSize) {
+		end-chunk != in.read.Word(chunk+chunkSize) {
 		return false
 	}
-	next, previous := in.read.word(thread+threadNext), in.read.word(thread+threadPrevious)
-	return in.read.word(thread+threadInterpreter) != 0 && (next == 0 || in.read.word(next+threadPrevious) == thread) &&
-		(previous == 0 || in.read.word(previous+threadNext) == thread)
+	next, previous := in.read.Word(thread+threadNext), in.read.Word(thread+threadPrevious)
+	return in.read.Word(thread+threadInterpreter) != 0 && (next == 0 || in.read.Word(next+threadPrevious) == thread) &&
+		(previous == 0 || in.read.Word(previous+threadNext) == thread)
 }
 
 // addStack adds the parts of the data stack of a thread that are in use.
@@ -93,14 +93,14 @@ func (in *Interpreter) addStack(thread uint64) {
 	if !in.hasStack(thread) || len(in.stacks) > maxStacks {
 		return
 	}
-	chunk, top := in.read.word(thread+in.dataStack), in.read.word(thread+in.dataStack+8)
+	chunk, top := in.read.Word(thread+in.dataStack), in.read.Word(thread+in.dataStack+8)
 	for range maxChunks {
-		previous := in.read.word(chunk + chunkPrevious)
+		previous := in.read.Word(chunk + chunkPrevious)
 		start := chunk + chunkData
 		if previous == 0 {
 			start += 8 // the first word of the first chunk is not used
 		}
-		if end := chunk + in.read.word(chunk+chunkSize); top > end || end-chunk > maxChunk {
+		if end := chunk + in.read.Word(chunk+chunkSize); top > end || end-chunk > maxChunk {
 			return
 		}
 		if start < top {
@@ -111,7 +111,7 @@ func (in *Interpreter) addStack(thread uint64) {
 			return
 		}
 		chunk = previous
-		top = chunk + chunkData + 8*min(in.read.word(chunk+chunkTop), maxChunk)
+		top = chunk + chunkData + 8*min(in.read.Word(chunk+chunkTop), maxChunk)
 	}
 }
 
@@ -142,12 +142,12 @@ func (in *Interpreter) frameObjectAt(address uint64) uint64 {
 // framesIn returns the interpreter frames in a part of the data stack.
 func (in *Interpreter) framesIn(r blocks.Range) (list []uint64) {
 	for at := r.Start; at < r.End && len(list) < maxFrames; {
-		c, ok := in.codeAt(in.read.word(at + in.frameCode))
+		c, ok := in.codeAt(in.read.Word(at + in.frameCode))
 		if !ok {
 			break // it is being made
 		}
 		list = append(list, at)
-		words := uint64(in.read.number(c.address+in.variables)) + uint64(in.read.number(c.address+in.stackSize))
+		words := uint64(in.read.Number(c.address+in.variables)) + uint64(in.read.Number(c.address+in.stackSize))
 		at += in.frameWords + 8*words
 	}
 	return list
@@ -168,7 +168,7 @@ func (in *Interpreter) codeAt(address uint64) (code, bool) {
 
 // name returns its name, qualified from 3.11 on.
 func (c code) name() string {
-	if name := c.in.str(c.in.read.word(c.address + c.in.codeName)); isQualified(name) {
+	if name := c.in.str(c.in.read.Word(c.address + c.in.codeName)); isQualified(name) {
 		return name
 	}
 	return "…"
@@ -176,11 +176,11 @@ func (c code) name() string {
 
 // String returns its name, with the file and the line of its definition.
 func (c code) String() string {
-	file := fileName(c.in.str(c.in.read.word(c.address + c.in.codeFile)))
+	file := fileName(c.in.str(c.in.read.Word(c.address + c.in.codeFile)))
 	if file == "" {
 		return c.name()
 	}
-	return fmt.Sprintf("%s (%s:%d)", c.name(), file, c.in.read.number(c.address+c.in.codeLine))
+	return fmt.Sprintf("%s (%s:%d)", c.name(), file, c.in.read.Number(c.address+c.in.codeLine))
 }
 
 // variable returns the name of a variable by its index in a frame, or "".
@@ -190,10 +190,10 @@ func (c code) variable(i uint64) string {
 		lists = []uint64{codeLocals, codeCells, codeFree}
 	}
 	for _, list := range lists {
-		tuple := c.in.read.word(c.address + list)
-		n := c.in.read.word(tuple + size)
+		tuple := c.in.read.Word(c.address + list)
+		n := c.in.read.Word(tuple + size)
 		if i < n {
-			return identifier(c.in.str(c.in.read.word(tuple + c.in.tupleItems + 8*i)))
+			return identifier(c.in.str(c.in.read.Word(tuple + c.in.tupleItems + 8*i)))
 		}
 		if i -= n; n > maxEntries {
 			break
@@ -205,15 +205,15 @@ func (c code) variable(i uint64) string {
 // free returns the name of a variable of an enclosing function by its index in the closure, or "".
 func (c code) free(i uint64) string {
 	if c.in.minor <= 10 {
-		tuple := c.in.read.word(c.address + codeFree)
-		if i < c.in.read.word(tuple+size) {
-			return identifier(c.in.str(c.in.read.word(tuple + c.in.tupleItems + 8*i)))
+		tuple := c.in.read.Word(c.address + codeFree)
+		if i < c.in.read.Word(tuple+size) {
+			return identifier(c.in.str(c.in.read.Word(tuple + c.in.tupleItems + 8*i)))
 		}
 		return ""
 	}
 	// They are the last variables.
-	n := uint64(c.in.read.number(c.address + c.in.variables))
-	free := uint64(c.in.read.number(c.address + c.in.variables + codeFreeBehind))
+	n := uint64(c.in.read.Number(c.address + c.in.variables))
+	free := uint64(c.in.read.Number(c.address + c.in.variables + codeFreeBehind))
 	if i >= free || free > n {
 		return ""
 	}

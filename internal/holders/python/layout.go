@@ -2,6 +2,13 @@
 
 package python
 
+import "github.com/heaplapse/heaplapse/internal/holders/blocks"
+
+const (
+	page    = 4 << 10
+	topmost = blocks.Topmost
+)
+
 // layout has the offsets that differ between versions. Those that do not are constants where they are used.
 type layout struct {
 	minor int

@@ -5,7 +5,7 @@ package python
 // measure returns the number of elements of an object, and the most that it keeps; -1 if it has none.
 func (in *Interpreter) measure(o object) (length, limit int64) {
 	length, limit = -1, -1
-	word := func(offset uint64) int64 { return int64(in.read.word(o.address + offset)) }
+	word := func(offset uint64) int64 { return int64(in.read.Word(o.address + offset)) }
 	const setUsed, dequeLimit, cacheDict, cacheLimit = 24, 64, 72, 96
 	switch o.kind {
 	case dictKind:
@@ -19,7 +19,7 @@ func (in *Interpreter) measure(o object) (length, limit int64) {
 	case lruCacheKind:
 		limit = word(cacheLimit)
 		if d, ok := in.object(uint64(word(cacheDict))); ok && d.kind == dictKind {
-			length = int64(in.read.word(d.address + dictUsed))
+			length = int64(in.read.Word(d.address + dictUsed))
 		}
 	case otherKind:
 		length, limit = in.limitAttribute(o)
@@ -64,14 +64,14 @@ func (in *Interpreter) integer(address uint64) int64 {
 		return -1
 	}
 	const digit = 24
-	one := in.read.word(address+size) == 1 // number of digits; negative for negative numbers
+	one := in.read.Word(address+size) == 1 // number of digits; negative for negative numbers
 	if in.minor >= 12 {
 		const shift, sign = 3, 3
-		tag := in.read.word(address + size)
+		tag := in.read.Word(address + size)
 		one = tag>>shift == 1 && tag&sign == 0
 	}
 	if !one {
 		return -1
 	}
-	return int64(in.read.number(address + digit))
+	return int64(in.read.Number(address + digit))
 }

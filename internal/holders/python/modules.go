@@ -15,13 +15,13 @@ func (in *Interpreter) findModules() {
 	const most = 1000 // interpreters
 	n := 0
 	for _, sys := range in.found.modules {
-		if in.str(in.read.word(sys+moduleName)) != "sys" {
+		if in.str(in.read.Word(sys+moduleName)) != "sys" {
 			continue
 		}
 		if n++; n > most {
 			break
 		}
-		if d, ok := in.lookup(in.read.word(sys+moduleDict), "modules"); ok {
+		if d, ok := in.lookup(in.read.Word(sys+moduleDict), "modules"); ok {
 			in.addModules(d)
 		}
 	}
@@ -51,7 +51,7 @@ func (in *Interpreter) addModules(d uint64) {
 		case !known:
 			seen[m.address] = len(list)
 			list = append(list, m)
-		case i < len(list) && m.name != "" && m.name == in.str(in.read.word(m.address+moduleName)):
+		case i < len(list) && m.name != "" && m.name == in.str(in.read.Word(m.address+moduleName)):
 			list[i] = m // of several names, its own
 		}
 	}

@@ -15,13 +15,13 @@ func (in *Interpreter) display(t *typ) string {
 // typeName returns the name of a type. A name that is no identifier may be data: then it is that of the base.
 func (in *Interpreter) typeName(t uint64, depth int) string {
 	name := in.name(t)
-	if in.read.word(t+typeFlags)&heapType != 0 && !strings.Contains(name, ".") {
+	if in.read.Word(t+typeFlags)&heapType != 0 && !strings.Contains(name, ".") {
 		name = in.madeName(t, name)
 	}
 	if isQualified(name) {
 		return name
 	}
-	if base := in.read.word(t + typeBase); base != 0 && depth < maxBases {
+	if base := in.read.Word(t + typeBase); base != 0 && depth < maxBases {
 		return in.typeName(base, depth+1)
 	}
 	return "object"
@@ -29,10 +29,10 @@ func (in *Interpreter) typeName(t uint64, depth int) string {
 
 // madeName returns the name of a type that the program has made: with its module, except for builtins.
 func (in *Interpreter) madeName(t uint64, name string) string {
-	if qualified := in.str(in.read.word(t + in.qualname)); qualified != "" {
+	if qualified := in.str(in.read.Word(t + in.qualname)); qualified != "" {
 		name = qualified
 	}
-	d := in.read.word(t + typeDict)
+	d := in.read.Word(t + typeDict)
 	m, ok := in.lookup(d, "__module__")
 	if !ok {
 		return name
@@ -49,7 +49,7 @@ func (in *Interpreter) member(t *typ, offset int64) string {
 		t.members = map[int64]string{}
 		for base, n := t.address, 0; base != 0 && n < maxBases; n++ {
 			in.addMembers(t, base)
-			base = in.read.word(base + typeBase)
+			base = in.read.Word(base + typeBase)
 		}
 	}
 	return t.members[offset]
@@ -59,17 +59,17 @@ func (in *Interpreter) member(t *typ, offset int64) string {
 func (in *Interpreter) addMembers(t *typ, base uint64) {
 	const sizeOf, offset, kinds, most = 40, 16, 8, 1000
 	const isObject, isObjectOrUnset = 6, 16
-	at := in.read.word(base + typeMembers)
+	at := in.read.Word(base + typeMembers)
 	for range most {
 		if at == 0 {
 			return
 		}
-		name := in.read.cstring(in.read.word(at), maxName)
+		name := in.read.Text(in.read.Word(at), maxName)
 		if name == "" {
 			return
 		}
-		kind := in.read.number(at + kinds)
-		o := int64(in.read.word(at + offset))
+		kind := in.read.Number(at + kinds)
+		o := int64(in.read.Word(at + offset))
 		if _, known := t.members[o]; !known && (kind == isObject || kind == isObjectOrUnset) {
 			t.members[o] = identifier(name)
 		}
@@ -84,11 +84,11 @@ func (in *Interpreter) typeText(o object) string {
 	ok := false
 	switch o.kind {
 	case functionKind:
-		c, ok = in.codeAt(in.read.word(o.address + in.functionCode))
+		c, ok = in.codeAt(in.read.Word(o.address + in.functionCode))
 	case methodKind:
 		const function = 16
-		if f, isObject := in.object(in.read.word(o.address + function)); isObject && f.kind == functionKind {
-			c, ok = in.codeAt(in.read.word(f.address + in.functionCode))
+		if f, isObject := in.object(in.read.Word(o.address + function)); isObject && f.kind == functionKind {
+			c, ok = in.codeAt(in.read.Word(f.address + in.functionCode))
 		}
 	}
 	if ok {

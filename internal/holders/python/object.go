@@ -135,7 +135,7 @@ func (in *Interpreter) noteList(o object, word words) {
 func (in *Interpreter) noteValues(o object, word words) {
 	values, _ := word(o.address + dictValues)
 	keys, _ := word(o.address + dictKeys)
-	if slots := in.read.word(keys + 8); values != 0 && slots < 1<<10 {
+	if slots := in.read.Word(keys + 8); values != 0 && slots < 1<<10 {
 		in.noteSlack(values, values+8*(slots*2/3), topmost)
 	}
 }
@@ -205,8 +205,8 @@ func (in *Interpreter) object(address uint64) (object, bool) {
 	if address == 0 || address%8 != 0 {
 		return object{}, false
 	}
-	t := in.types.at(in.read.word(address + objectType))
-	if t == nil || !in.isRefcount(in.read.word(address+refcount)) {
+	t := in.types.at(in.read.Word(address + objectType))
+	if t == nil || !in.isRefcount(in.read.Word(address+refcount)) {
 		return object{}, false
 	}
 	return object{typ: t, address: address}, true

@@ -104,7 +104,7 @@ const frameObjectCode, frameStack = 32, 64 // up to 3.10
 
 // frameName returns the name of the function whose code is in a word of a frame, with file and line.
 func (in *Interpreter) frameName(word uint64) string {
-	if c, ok := in.codeAt(in.read.word(word)); ok {
+	if c, ok := in.codeAt(in.read.Word(word)); ok {
 		return c.String()
 	}
 	return ""
@@ -127,7 +127,7 @@ func (w *walker) enterFrame(address uint64) (name string) {
 	if in.minor <= 10 {
 		frame, codeWord, names, variables = in.frameObjectAt(address), frameObjectCode, frameObjectNames, in.frameLocals
 	}
-	c, ok := in.codeAt(in.read.word(frame + codeWord))
+	c, ok := in.codeAt(in.read.Word(frame + codeWord))
 	switch {
 	case frame == 0 || !ok:
 		return ""
@@ -157,7 +157,7 @@ func (w *walker) enter(b blocks.Range) {
 }
 
 // known reads a word for objectIn.
-func (in *Interpreter) known(address uint64) (uint64, bool) { return in.read.word(address), true }
+func (in *Interpreter) known(address uint64) (uint64, bool) { return in.read.Word(address), true }
 
 // enterRaw goes on to a block without an object.
 func (w *walker) enterRaw(b blocks.Range) {

@@ -44,7 +44,7 @@ func (in *Interpreter) running() (list []running) {
 		if !ok {
 			continue
 		}
-		stack := min(max(in.read.word(f+frameStack), f+in.frameLocals), b.End)
+		stack := min(max(in.read.Word(f+frameStack), f+in.frameLocals), b.End)
 		list = append(list, running{Range: blocks.Range{Start: f + headSize, End: b.End}, stack: stack})
 	}
 	for _, s := range in.stacks {
@@ -60,8 +60,8 @@ func (in *Interpreter) runningIn(s stack) (list []running) {
 		return []running{{Range: s.Range, stack: s.End}}
 	}
 	for i, f := range s.frames {
-		c := in.read.word(f+in.frameCode) &^ tagBits
-		variables := uint64(in.read.number(c + in.variables))
+		c := in.read.Word(f+in.frameCode) &^ tagBits
+		variables := uint64(in.read.Number(c + in.variables))
 		r := running{Range: blocks.Range{Start: f, End: s.End}}
 		if i+1 < len(s.frames) {
 			r.End = s.frames[i+1]

@@ -13,11 +13,11 @@ func (in *Interpreter) str(address uint64) string {
 	if !ok || o.kind != strKind {
 		return ""
 	}
-	n := in.read.word(address + size)
-	if in.text(in.read.number(address+strState)) != in.ascii || n > maxText {
+	n := in.read.Word(address + size)
+	if in.text(in.read.Number(address+strState)) != in.ascii || n > maxText {
 		return ""
 	}
-	return string(in.read.bytes(address+in.ascii, int(n)))
+	return string(in.read.Bytes(address+in.ascii, int(n)))
 }
 
 // isIdentifier reports whether a text may be a name of a program.

@@ -89,7 +89,7 @@ func (in *Interpreter) inData(data []blocks.Range) (list []candidate) {
 	for _, r := range data {
 		for at := r.Start; at < r.End; at += uint64(len(buf)) {
 			b := buf[:min(uint64(len(buf)), r.End-at)]
-			if in.read.memory.Read(at, b) != nil {
+			if in.read.Memory.Read(at, b) != nil {
 				break
 			}
 			for i := 0; i+8 <= len(b) && len(list) < maxPending; i += 8 {
@@ -133,13 +133,13 @@ func (in *Interpreter) mayBeType(address uint64, data []blocks.Range) bool {
 // addType adds the type at an address, if there is one that is ready.
 func (in *Interpreter) addType(address uint64) bool {
 	const least, largest = 16, 1 << 24
-	t := &typ{address: address, flags: in.read.word(address + typeFlags), basic: in.read.word(address + typeBasicSize)}
-	t.item = in.read.word(address + typeItemSize)
-	t.dictOffset = int64(in.read.word(address + typeDictOffset))
-	t.weakOffset = int64(in.read.word(address + typeWeakRefs))
+	t := &typ{address: address, flags: in.read.Word(address + typeFlags), basic: in.read.Word(address + typeBasicSize)}
+	t.item = in.read.Word(address + typeItemSize)
+	t.dictOffset = int64(in.read.Word(address + typeDictOffset))
+	t.weakOffset = int64(in.read.Word(address + typeWeakRefs))
 	t.before = in.before(t.flags)
 	if t.flags&ready == 0 || t.basic < least || t.basic > largest || t.item > largest || in.name(address) == "" ||
-		in.read.word(address+typeMRO) == 0 {
+		in.read.Word(address+typeMRO) == 0 {
 		return false
 	}
 	if t.flags&typeSubclass != 0 {
@@ -156,7 +156,7 @@ const (
 
 // name returns tp_name of a type, or "" if it is no text.
 func (in *Interpreter) name(t uint64) string {
-	name := in.read.cstring(in.read.word(t+typeName), maxName)
+	name := in.read.Text(in.read.Word(t+typeName), maxName)
 	for _, c := range []byte(name) {
 		if c < ' ' || c == 0x7f {
 			return ""
@@ -174,7 +174,7 @@ func (in *Interpreter) kindOf(t *typ) (k kind, exact bool) {
 		if k, ok := named[in.name(base)]; ok {
 			return k, base == t.address
 		}
-		base = in.read.word(base + typeBase)
+		base = in.read.Word(base + typeBase)
 	}
 	for _, f := range flagged {
 		if t.flags&f.flag != 0 {

@@ -8,7 +8,7 @@ import "iter"
 // in it. The role is plain if it has a step of its own.
 func (w *walker) part(o object) (r role, sign string) {
 	in, at := w.in, w.at
-	refers := func(offset uint64) bool { return in.read.word(at.address+offset) == o.address }
+	refers := func(offset uint64) bool { return in.read.Word(at.address+offset) == o.address }
 	switch {
 	case w.role == closure && o.kind == cellKind:
 		w.via = w.closureVariable(o)
@@ -29,7 +29,7 @@ func (w *walker) part(o object) (r role, sign string) {
 	case o.kind == dictKind && o.exact && in.isDictOf(at, o):
 		return namespace, "."
 	case at.kind == functionKind && o.kind == tupleKind && refers(in.closure):
-		w.code, _ = in.codeAt(in.read.word(at.address + in.functionCode))
+		w.code, _ = in.codeAt(in.read.Word(at.address + in.functionCode))
 		return closure, ""
 	case at.kind == functionKind && (refers(in.defaults) || refers(in.keywordDefaults)):
 		return parameters, ""
@@ -52,7 +52,7 @@ const (
 
 // isDictOf reports whether a dict has the attributes of an object.
 func (in *Interpreter) isDictOf(o, d object) bool {
-	word := func(offset uint64) uint64 { return in.read.word(o.address + offset) }
+	word := func(offset uint64) uint64 { return in.read.Word(o.address + offset) }
 	const exceptionDict = 16
 	switch {
 	case o.kind == moduleKind:
@@ -65,7 +65,7 @@ func (in *Interpreter) isDictOf(o, d object) bool {
 		return true
 	}
 	at := in.dictPointer(o)
-	return at != 0 && in.read.word(at) == d.address
+	return at != 0 && in.read.Word(at) == d.address
 }
 
 // name returns by what the object of the last step refers to another one.
@@ -108,7 +108,7 @@ func (w *walker) variable(o object, list iter.Seq[entry], sign string) string {
 // element names what an object with a known structure refers to.
 func (w *walker) element(o object) string {
 	in, at := w.in, w.at
-	word := func(offset uint64) bool { return in.read.word(at.address+offset) == o.address }
+	word := func(offset uint64) bool { return in.read.Word(at.address+offset) == o.address }
 	const self, tracebackNext, tracebackFrame, arguments = 24, 16, 24, 24
 	switch at.kind {
 	case builtinKind:
@@ -147,7 +147,7 @@ func (w *walker) element(o object) string {
 func (w *walker) memberName(o object) string {
 	const most = 4 << 10
 	for offset := uint64(headSize); offset < min(w.at.basic, most); offset += 8 {
-		if w.in.read.word(w.at.address+offset) != o.address {
+		if w.in.read.Word(w.at.address+offset) != o.address {
 			continue
 		}
 		if name := w.in.member(w.at.typ, int64(offset)); name != "" {
@@ -159,9 +159,9 @@ func (w *walker) memberName(o object) string {
 
 // closureVariable names the variable of a function whose cell is in its closure.
 func (w *walker) closureVariable(o object) string {
-	n := min(w.in.read.word(w.at.address+size), maxAttributes)
+	n := min(w.in.read.Word(w.at.address+size), maxAttributes)
 	for i := range n {
-		if w.in.read.word(w.at.address+w.in.tupleItems+8*i) == o.address && w.code.in != nil {
+		if w.in.read.Word(w.at.address+w.in.tupleItems+8*i) == o.address && w.code.in != nil {
 			if name := w.code.free(i); name != "" {
 				return " closure variable " + name
 			}
@@ -182,12 +182,12 @@ func (w *walker) local(o object) string {
 	if in.minor >= 11 {
 		first, at = in.frameWords, in.frameCode
 		if w.at.kind == frameKind {
-			frame = in.read.word(w.at.address + frameFrame)
+			frame = in.read.Word(w.at.address + frameFrame)
 		} else {
 			frame += in.generatorFrame
 		}
 	}
-	c, ok := in.codeAt(in.read.word(frame + at))
+	c, ok := in.codeAt(in.read.Word(frame + at))
 	if !ok {
 		return ""
 	}
@@ -197,7 +197,7 @@ func (w *walker) local(o object) string {
 		if address >= w.last.End && w.last.Contains(frame) {
 			break
 		}
-		if in.read.word(address)&^tagBits != o.address {
+		if in.read.Word(address)&^tagBits != o.address {
 			continue
 		}
 		if name := c.variable(i); name != "" {

@@ -21,9 +21,6 @@ const (
 	// about 20 frames at an address; only crafted input has thousands.
 	framesFloor = 1 << 20
 	framesTimes = 64
-	// spendAtOnce is the number of steps that are subtracted together, because goroutines share the
-	// budget.
-	spendAtOnce = 1 << 10
 )
 
 func (d *Data) renewBudget() {

@@ -180,52 +180,6 @@ func compareLines(t *testing.T, info, line []byte) (known int) {
 	return known
 }
 
-// TestFileNames: compilation directory, include directory and name are joined but not cleaned.
-func TestFileNames(t *testing.T) {
-	for name, c := range map[string]struct {
-		compDir string
-		dirs    []string
-		file    lineFile
-		want    string
-	}{
-		"absolute":                       {"/comp", []string{"/comp"}, lineFile{"/a.c", 0}, "/a.c"},
-		"in the compilation directory":   {"/comp", []string{"/comp"}, lineFile{"a.c", 0}, "/comp/a.c"},
-		"in a relative directory":        {"/comp", []string{"/comp", "inc"}, lineFile{"a.h", 1}, "/comp/inc/a.h"},
-		"in an absolute directory":       {"/comp", []string{"/comp", "/usr/include"}, lineFile{"a.h", 1}, "/usr/include/a.h"},
-		"dots are kept":                  {"/comp", []string{"/comp", "../x/./y"}, lineFile{"a.h", 1}, "/comp/../x/./y/a.h"},
-		"relative compilation directory": {"./malloc", []string{"./malloc"}, lineFile{"malloc.c", 0}, "./malloc/malloc.c"},
-		"no compilation directory":       {"", []string{""}, lineFile{"a.c", 0}, "a.c"},
-		"directory index out of range":   {"/comp", []string{"/comp"}, lineFile{"a.c", 9}, "/comp/a.c"},
-		"a slash at the end":             {"/comp/", []string{"/comp/"}, lineFile{"a.c", 0}, "/comp/a.c"},
-		"no name":                        {"/comp", []string{"/comp"}, lineFile{"", 0}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			table := lineTable{compDir: c.compDir, dirs: c.dirs, files: []lineFile{c.file}}
-			require.Equal(t, c.want, table.fileName(0))
-			require.Empty(t, table.fileName(1), "a file index out of range")
-		})
-	}
-}
-
-// TestRepeatedDirectories: in DWARF 5, directory 0 repeats the compilation directory. Other tools
-// join the two if they are relative. DWARF 4 has no such entry.
-func TestRepeatedDirectories(t *testing.T) {
-	for _, c := range []struct {
-		compDir string
-		version uint16
-		want    string
-	}{
-		{"./malloc", 5, "./malloc/./malloc/malloc.c"},
-		{"./malloc", 4, "./malloc/malloc.c"},
-		{"/malloc", 5, "/malloc/malloc.c"},
-	} {
-		table := lineTable{version: c.version, compDir: c.compDir, dirs: []string{c.compDir}, files: []lineFile{{name: "malloc.c"}}, repeat: true}
-		require.Equal(t, c.want, table.path(0))
-		table.repeat = false
-		require.Equal(t, c.compDir+"/malloc.c", table.path(0))
-	}
-}
-
 // rowsOf runs a program of version 4 and returns the line at each address.
 func rowsOf(t *testing.T, program []byte, addrs ...uint64) (lines []uint64, err error) {
 	t.Helper()
@@ -233,12 +187,12 @@ func rowsOf(t *testing.T, program []byte, addrs ...uint64) (lines []uint64, err 
 	d := New(Sections{Info: unitOf(4, line), Abbrev: dwarftest.Abbrevs(), Line: line}, Options{})
 	table, err := d.units[0].lineTable()
 	require.NoError(t, err)
-	rows, err := table.rows(addrs)
+	rows, err := table.Rows(addrs)
 	for _, r := range rows {
-		if !r.ok {
-			r.line = 0
+		if !r.OK {
+			r.Line = 0
 		}
-		lines = append(lines, r.line)
+		lines = append(lines, r.Line)
 	}
 	return lines, err
 }

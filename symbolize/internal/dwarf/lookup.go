@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/lines"
 )
 
 // Frame is a function at an address. Of several frames at an address, the innermost comes first,
@@ -113,12 +115,12 @@ func (d *Data) guarded(work func()) error {
 func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (map[uint64]bool, error) {
 	code := u.splitUnit()
 	functions, fault := code.functions(addrs)
-	var lines *lineTable
-	rows := make([]row, len(addrs))
+	var table *lines.Table
+	rows := make([]lines.Row, len(addrs))
 	if u.hasLine {
 		var err error
-		if lines, err = u.lineTable(); err == nil {
-			rows, err = lines.rows(addrs)
+		if table, err = u.lineTable(); err == nil {
+			rows, err = table.Rows(addrs)
 		}
 		if fault == nil {
 			fault = err
@@ -128,14 +130,14 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 	var buf []Frame
 	for i, a := range addrs {
 		fn, chain := functions.at(i)
-		if fn == nil && (!owned || !rows[i].ok) {
+		if fn == nil && (!owned || !rows[i].OK) {
 			continue
 		}
 		answered[a] = true
 		if !spend(&u.data.budget.frames, len(chain)) {
 			chain, fault = nil, cmp.Or(fault, errManyFrames)
 		}
-		buf = frames(buf[:0], fn, chain, rows[i], lines)
+		buf = frames(buf[:0], fn, chain, rows[i], table)
 		found(a, buf)
 	}
 	return answered, fault
@@ -171,23 +173,23 @@ func (u *unit) splitUnit() *unit {
 
 // frames appends the frames at an address, innermost first. The innermost frame has the position in
 // the line table, a caller has the position of its call.
-func frames(out []Frame, fn *function, chain []*inline, r row, lines *lineTable) []Frame {
-	pos := position(lines, r)
+func frames(out []Frame, fn *function, chain []*inline, r lines.Row, table *lines.Table) []Frame {
+	pos := position(table, r)
 	if fn == nil {
 		return append(out, pos)
 	}
 	for _, in := range chain {
 		out = append(out, pos.named(in.name, true))
-		pos = position(lines, row{in.callFile, in.callLine, in.callColumn, true})
+		pos = position(table, lines.Row{File: in.callFile, Line: in.callLine, Column: in.callColumn, OK: true})
 	}
 	return append(out, pos.named(fn.name, false))
 }
 
-func position(lines *lineTable, r row) Frame {
-	if lines == nil || !r.ok {
+func position(table *lines.Table, r lines.Row) Frame {
+	if table == nil || !r.OK {
 		return Frame{}
 	}
-	return Frame{File: lines.fileName(r.file), Line: clampInt(r.line), Column: clampInt(r.column)}
+	return Frame{File: table.FileName(r.File), Line: clampInt(r.Line), Column: clampInt(r.Column)}
 }
 
 func (f Frame) named(n funcName, inlined bool) Frame {

@@ -97,8 +97,8 @@ func (u *unit) variable(c *encoding.Cursor, a *encoding.Abbrev, q query) (addr u
 	v.Ref = d.typeHome.typeRef(d.Type)
 	v.Type = d.typeHome.data.typeName(v.Ref, 0)
 	if u.hasLine && d.DeclFile.Form != 0 {
-		if lines, err := u.lineTable(); err == nil {
-			v.File = lines.fileName(d.DeclFile.U)
+		if table, err := u.lineTable(); err == nil {
+			v.File = table.FileName(d.DeclFile.U)
 		}
 	}
 	v.Line = clampInt(d.DeclLine.U)

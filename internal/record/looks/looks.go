@@ -1,6 +1,8 @@
 //go:build linux
 
-package record
+// Package looks finds out what holds the sampled blocks of recorded processes, while they are recorded and before that
+// ends.
+package looks
 
 import (
 	"context"
@@ -34,11 +36,20 @@ const (
 	mostThreads = 128
 )
 
-// looks finds out what holds the sampled blocks of the recorded processes.
-type looks struct {
-	every time.Duration // 0: at firstLook, and then at twice the time of the look before
-	plan  *Plan
-	c     *collect.Collector
+// Options are when to look, and how to tell the user why there is no look.
+type Options struct {
+	// Every is the time between looks; 0: at firstLook, and then at twice the time of the look before. Large processes are
+	// looked at only if it is set.
+	Every time.Duration
+	// Flags are those that messages name, and Tell is called with them.
+	Flags option.Flags
+	Tell  func(format string, args ...any)
+}
+
+// Looks looks at the processes of a recording. A nil Looks does nothing.
+type Looks struct {
+	Options
+	c *collect.Collector
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -49,20 +60,16 @@ type looks struct {
 	failed map[int]error // why there is no look at a process; it is used with work held
 }
 
-// startLooks begins to look at the processes of a recording, of which one may be a child of this process. It returns
-// nil if that is not wanted or, before Linux 5.3, if the stops of the child would look like its end.
-func (p *Plan) startLooks(c *collect.Collector, child int) *looks {
-	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
-		return nil
-	}
-	l := &looks{every: p.HoldersEvery, plan: p, c: c, failed: map[int]error{}}
+// Start begins to look.
+func Start(c *collect.Collector, o Options) *Looks {
+	l := &Looks{Options: o, c: c, failed: map[int]error{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.timer.Go(l.run)
 	return l
 }
 
 // run takes looks until the recording ends.
-func (l *looks) run() {
+func (l *Looks) run() {
 	began := time.Now()
 	for at := l.after(0); ; at = l.after(max(at, time.Since(began))) {
 		select {
@@ -78,10 +85,10 @@ func (l *looks) run() {
 }
 
 // after returns the time of the next look after one at a time, both since the start; 0 is the start.
-func (l *looks) after(at time.Duration) time.Duration {
+func (l *Looks) after(at time.Duration) time.Duration {
 	switch {
-	case l.every > 0:
-		return at + l.every
+	case l.Every > 0:
+		return at + l.Every
 	case at == 0:
 		return firstLook
 	}
@@ -95,7 +102,7 @@ type copied struct {
 }
 
 // begin copies the recorded processes that have most in use.
-func (l *looks) begin() (list []copied) {
+func (l *Looks) begin() (list []copied) {
 	for _, r := range l.c.Running() {
 		if len(list) == mostLooked {
 			break
@@ -126,24 +133,24 @@ func begin(r collect.Running) (*holders.Copy, error) {
 }
 
 // refuse returns an error for a process that is too large.
-func (l *looks) refuse(pid int) error {
+func (l *Looks) refuse(pid int) error {
 	size := ""
 	if resident := proc.Resident(pid); resident != nil && *resident > mostResident {
 		size = units.Bytes(*resident)
 	} else if n := proc.Threads(pid); n > mostThreads {
 		size = units.Count(n, "thread")
 	}
-	if l.every > 0 || size == "" {
+	if l.Every > 0 || size == "" {
 		return nil
 	}
 	return &snapshot.Refusal{
 		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", size),
-		Remedy: l.plan.Flags.Of(option.HoldersEvery) + " looks all the same",
+		Remedy: l.Flags.Of(option.HoldersEvery) + " looks all the same",
 	}
 }
 
 // finish reads copies, stores what they tell, and removes them.
-func (l *looks) finish(ctx context.Context, list []copied) {
+func (l *Looks) finish(ctx context.Context, list []copied) {
 	for _, c := range list {
 		if ctx.Err() != nil {
 			_ = c.Close()
@@ -162,16 +169,16 @@ func (l *looks) finish(ctx context.Context, list []copied) {
 }
 
 // note keeps the reason why a process was not looked at, until it is. A process that has just ended is no reason.
-func (l *looks) note(pid int, err error) {
+func (l *Looks) note(pid int, err error) {
 	if err == nil || errors.Is(err, context.Canceled) || !proc.Alive(pid) {
 		return
 	}
 	l.failed[pid] = err
 }
 
-// lookNow copies the processes, because they are about to end or to be left, and returns. The copies are read
+// Now copies the processes, because they are about to end or to be left, and returns. The copies are read
 // afterwards. If a look is being taken already, that one counts.
-func (l *looks) lookNow() {
+func (l *Looks) Now() {
 	if l == nil || l.ctx.Err() != nil || !l.work.TryLock() {
 		return
 	}
@@ -182,8 +189,8 @@ func (l *looks) lookNow() {
 	})
 }
 
-// end waits for what is still read, but not for long, and tells why there are no looks at processes.
-func (l *looks) end() {
+// End waits for what is still read, but not for long, and tells why there are no looks at processes.
+func (l *Looks) End() {
 	if l == nil {
 		return
 	}
@@ -195,6 +202,6 @@ func (l *looks) end() {
 	late.Stop()
 	l.timer.Wait()
 	for _, pid := range slices.Sorted(maps.Keys(l.failed)) {
-		l.plan.tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
+		l.Tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
 	}
 }
