@@ -62,8 +62,8 @@ func Frames(series *series.Series, explicit []string) []File {
 	return filesAt(paths)
 }
 
-// Generated returns the perf maps and jitdumps at some paths or, if these are nil, those that it finds: not in /tmp if there
-// is a sysroot. Jitdumps come first, because they have lines.
+// Generated returns the perf maps and jitdumps at some paths or, if these are nil, those that it finds: not in
+// /tmp if there is a sysroot. Jitdumps come first, because they have lines.
 func Generated(series *series.Series, explicit []string, sysroot string) (out []File) {
 	if explicit != nil {
 		return filesAt(explicit)
