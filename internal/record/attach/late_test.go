@@ -6,6 +6,7 @@ package attach
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 // TestLateHelper: a heaplapse was killed, and its helper begins when another heaplapse records. It must
 // not disturb that recording.
 func TestLateHelper(t *testing.T) {
+	runtime.LockOSThread() // a thread is traced by one thread
+	defer runtime.UnlockOSThread()
 	p := run(t, compile(t, "busy.c"), "2", "leak")
 	_, err := attachTo(t, p.Process.Pid, settings(t.TempDir(), 4096, 0)).Stop()
 	require.NoError(t, err)
