@@ -27,7 +27,7 @@ import (
 
 // Look is what was seen of a process at one moment. The caller must call Close.
 type Look struct {
-	// Heap has the blocks.
+	// Heap has the blocks. It is nil while they are not known, and if malloc of glibc is not used.
 	Heap *glibc.Heap
 	// Doubts lists why a block that seems to be lost may be held: not all memory is understood. If there is
 	// any, nothing is said to be lost.
@@ -36,6 +36,8 @@ type Look struct {
 	snapshot *snapshot.Snapshot
 	process  *target.Process
 	samples  *samples.Table // nil if heaplapse's engine does not record the process
+	engine   []blocks.Range // the memory of that engine, which holds no block
+	pools    pymalloc.Result
 	taken    time.Time
 	roots    []roots.Root
 	graph    *graph.Graph
@@ -83,7 +85,11 @@ func (c *Copy) Close() error { return c.snapshot.Close() }
 // Look reads the copy. After an error, the copy is removed.
 func (c *Copy) Look(o Options) (*Look, error) {
 	l := &Look{snapshot: c.snapshot, taken: c.taken}
-	if err := l.read(o, c.kernel); err != nil {
+	err := l.walk()
+	if err == nil {
+		err = l.link(o, c.kernel)
+	}
+	if err != nil {
 		if early := c.snapshot.Err(); early != nil {
 			err = early
 		}
@@ -101,36 +107,49 @@ func Take(pid int, o Options) (*Look, error) {
 	return c.Look(o)
 }
 
-func (l *Look) read(o Options, kernel []uint64) (err error) {
+// walk reads the live samples, and finds the blocks of malloc and of CPython.
+func (l *Look) walk() (err error) {
 	s := l.snapshot
-	// That of the copy is the same, and is there when the process has ended.
+	// That of the copy is the same, and is there when the process has ended. Reading that of the process would make
+	// pages of files resident.
 	if l.process, err = target.Open(s.Memory.PID); err != nil {
 		return err
 	}
-	if l.process.Libc == nil {
-		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
-	}
-	own, err := l.readSamples()
-	if err != nil {
+	if err := l.readSamples(); err != nil {
 		return err
+	}
+	if l.process.Libc == nil {
+		return nil
 	}
 	p := glibc.ProcessOf(s.Memory, s.Mappings, l.process.Libc.Path)
 	p.Resident = s.Resident
-	if l.Heap, err = glibc.Walk(p); errors.Is(err, glibc.ErrNoArena) {
-		return l.noMalloc()
-	} else if err != nil {
+	set := &blocks.Set{}
+	switch l.Heap, err = glibc.Walk(p); {
+	case errors.Is(err, glibc.ErrNoArena):
+	case err != nil:
 		return err
+	default:
+		set = &l.Heap.Blocks
 	}
-	pools, err := pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident},
-		&l.Heap.Blocks)
-	if err != nil {
-		return err
+	l.pools, err = pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident}, set)
+	return err
+}
+
+// link finds what holds the blocks that walk has found.
+func (l *Look) link(o Options, kernel []uint64) error {
+	s := l.snapshot
+	if l.process.Libc == nil {
+		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
+	}
+	if l.Heap == nil {
+		return l.noMalloc()
 	}
 	if err := l.build(o); err != nil {
 		return err
 	}
 	r := roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: append(l.Heap.Own, own...), Kernel: kernel,
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads,
+		Own: slices.Concat(l.Heap.Own, l.engine), Kernel: kernel,
 	}
 	if l.python != nil {
 		r.Runtime = l.python.Roots()
@@ -141,7 +160,7 @@ func (l *Look) read(o Options, kernel []uint64) (err error) {
 		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory,
 		Options: o.Symbols,
 	}
-	l.listDoubts(pools)
+	l.listDoubts()
 	return s.Err()
 }
 
@@ -172,20 +191,21 @@ func (l *Look) build(o Options) (err error) {
 	return err
 }
 
-// readSamples reads the live samples, and returns the memory of heaplapse's engine, which holds no block.
-func (l *Look) readSamples() (own []blocks.Range, err error) {
+// readSamples reads the live samples, and finds the memory of heaplapse's engine.
+func (l *Look) readSamples() (err error) {
 	module := l.process.Engine
 	engine := samples.Engine{Live: module.Symbol(samples.Live).Start, Sites: module.Symbol(samples.Sites).Start}
 	if engine.Live == 0 || engine.Sites == 0 {
-		return nil, nil
+		return nil
 	}
 	if l.samples, err = samples.Read(l.snapshot.Memory, engine); err != nil {
-		return nil, err
+		return err
 	}
-	return append(l.samples.Own, roots.Data(l.snapshot.Memory, l.snapshot.Mappings, l.process.Engine)...), nil
+	l.engine = append(l.samples.Own, roots.Data(l.snapshot.Memory, l.snapshot.Mappings, module)...)
+	return nil
 }
 
-func (l *Look) listDoubts(pools pymalloc.Result) {
+func (l *Look) listDoubts() {
 	doubt := func(format string, args ...any) { l.Doubts = append(l.Doubts, fmt.Sprintf(format, args...)) }
 	for _, p := range l.Heap.Problems {
 		doubt("%v", p)
@@ -202,8 +222,8 @@ func (l *Look) listDoubts(pools pymalloc.Result) {
 	if l.samples != nil && l.samples.Full {
 		doubt("heaplapse's engine has more memory than its list tells")
 	}
-	if pools.Changing > 0 {
-		doubt("%d pools of CPython were being changed", pools.Changing)
+	if l.pools.Changing > 0 {
+		doubt("%d pools of CPython were being changed", l.pools.Changing)
 	}
 }
 
@@ -212,7 +232,9 @@ func (l *Look) Stopped() time.Duration { return l.snapshot.Stopped }
 
 // Close removes what is left of the look in the process.
 func (l *Look) Close() error {
-	l.names.Close()
+	if l.names != nil {
+		l.names.Close()
+	}
 	return l.snapshot.Close()
 }
 

@@ -11,12 +11,9 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
-	"github.com/heaplapse/heaplapse/internal/holders/glibc"
-	"github.com/heaplapse/heaplapse/internal/holders/pymalloc"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
-	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -36,15 +33,28 @@ func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 	case unread != nil:
 		return nil, errors.Join(unread, c.Close())
 	}
-	r, err := residentOf(c.snapshot, kernel)
-	if err == nil && isPinned(r) {
-		l := &Look{snapshot: c.snapshot, taken: c.taken}
-		l.addHeld(ctx, r, l.read(o, c.kernel))
-	}
+	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	r, err := l.readResident(ctx, kernel, o, c.kernel)
 	if early := c.snapshot.Err(); early != nil {
 		err = early
 	}
-	return r, errors.Join(err, c.Close())
+	return r, errors.Join(err, l.Close())
+}
+
+// readResident tells where the resident memory is. It reads of the copy only what that needs.
+func (l *Look) readResident(ctx context.Context, kernel *rss.Kernel, o Options, words []uint64) (*rss.Result, error) {
+	pages, err := l.residentPages() // before the copy is read, which may add pages of zeros
+	if err != nil {
+		return nil, err
+	}
+	if err := l.walk(); err != nil {
+		return nil, err
+	}
+	r := l.resident(kernel, pages)
+	if isPinned(r) {
+		l.addHeld(ctx, r, l.link(o, words))
+	}
+	return r, nil
 }
 
 // isPinned reports whether many pages are held by few blocks.
@@ -67,10 +77,11 @@ func (l *Look) addHeld(ctx context.Context, r *rss.Result, err error) {
 
 // addResident adds where the resident memory is.
 func (l *Look) addResident(ctx context.Context, kernel *rss.Kernel, a *answer.Look) error {
-	r, err := residentOf(l.snapshot, kernel)
+	pages, err := l.residentPages()
 	if err != nil {
 		return err
 	}
+	r := l.resident(kernel, pages)
 	if isPinned(r) {
 		l.addHeld(ctx, r, nil)
 	}
@@ -78,49 +89,25 @@ func (l *Look) addResident(ctx context.Context, kernel *rss.Kernel, a *answer.Lo
 	return err
 }
 
-func residentOf(s *snapshot.Snapshot, kernel *rss.Kernel) (*rss.Result, error) {
-	// That of the copy is the same. Reading that of the process would make pages of files resident.
-	process, err := target.Open(s.Memory.PID)
-	if err != nil {
-		return nil, err
-	}
-	c := rss.Copy{Memory: s.Memory, Mappings: s.Mappings, Missing: s.Missing}
-	if c.Resident, err = rss.Resident(s.Memory.PID, rss.PrivateMemory(s.Mappings)); err != nil {
-		return nil, err
+func (l *Look) residentPages() ([]blocks.Range, error) {
+	return rss.Resident(l.snapshot.Memory.PID, rss.PrivateMemory(l.snapshot.Mappings))
+}
+
+// resident tells where the resident pages are, of a copy whose blocks are found.
+func (l *Look) resident(kernel *rss.Kernel, pages []blocks.Range) *rss.Result {
+	s := l.snapshot
+	c := rss.Copy{
+		Memory: s.Memory, Mappings: s.Mappings, Missing: s.Missing, Resident: pages,
+		Heap: l.Heap, Pools: l.pools, Engine: l.engine,
 	}
 	for _, t := range s.Threads {
 		c.ThreadPointers = append(c.ThreadPointers, t.TLS)
 	}
-	for _, m := range process.Modules {
+	for _, m := range l.process.Modules {
 		c.Data = append(c.Data, roots.Data(s.Memory, s.Mappings, m)...)
 	}
-	for _, m := range process.Allocators {
+	for _, m := range l.process.Allocators {
 		c.Allocators = append(c.Allocators, symbolize.FileName(m.Path))
 	}
-	if c.Engine, err = (&Look{snapshot: s, process: process}).readSamples(); err != nil {
-		return nil, err
-	}
-	if err := walk(s, process, &c); err != nil {
-		return nil, err
-	}
-	return rss.Of(kernel, &c), nil
-}
-
-// walk finds the blocks of malloc and of CPython.
-func walk(s *snapshot.Snapshot, process *target.Process, c *rss.Copy) (err error) {
-	if process.Libc == nil {
-		return nil
-	}
-	p := glibc.ProcessOf(s.Memory, s.Mappings, process.Libc.Path)
-	p.Resident = s.Resident
-	set := &blocks.Set{}
-	switch c.Heap, err = glibc.Walk(p); {
-	case errors.Is(err, glibc.ErrNoArena):
-	case err != nil:
-		return err
-	default:
-		set = &c.Heap.Blocks
-	}
-	c.Pools, err = pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident}, set)
-	return err
+	return rss.Of(kernel, &c)
 }
