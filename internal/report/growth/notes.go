@@ -2,7 +2,6 @@ package growth
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -52,19 +51,9 @@ func PooledNote(pooled, left int) string {
 	return note
 }
 
-// noteText returns a note as text. The likely causes of resident memory that is no heap are left out if the
-// recorder saw where it is.
-func (g *Report) noteText(n growth.Note) string {
-	outside := n.Kind == growth.NoteProcessGrows || n.Kind == growth.NoteProcessGrew
-	line := noteText(n)
-	if guess, _, ok := strings.Cut(line, "; in order of likelihood"); ok && outside && len(g.resident()) > 0 {
-		return guess + "; see below where the resident memory was"
-	}
-	return line
-}
-
-// noteText returns a note as text.
-func noteText(n growth.Note) string {
+// noteText returns a note as text. seen tells that the report also has where the resident memory was: the likely
+// causes of resident memory that is no heap are then left out.
+func noteText(n growth.Note, seen bool) string {
 	switch n.Kind {
 	case growth.NoteFewSnapshots:
 		return fmt.Sprintf("only %s: a filling cache may look like a leak; %d or more are better",
@@ -72,19 +61,24 @@ func noteText(n growth.Note) string {
 	case growth.NoteNoAlloc:
 		return "no cumulative counts: growth caused by higher load may look like a leak"
 	case growth.NoteProcessGrows:
-		return fmt.Sprintf(
-			"the resident set grows to the end of the series, by %s more than the heap. Heap snapshots do not show the cause; in order of likelihood: arenas of an interpreter or allocator, mapped memory (mmap, GPU, thread stacks), shared memory, fragmentation, pages of mapped files",
-			units.Bytes(n.Bytes),
-		)
+		grows := fmt.Sprintf("the resident set grows to the end of the series, by %s more than the heap", units.Bytes(n.Bytes))
+		return outsideHeap(grows, seen, "arenas of an interpreter or allocator, mapped memory (mmap, GPU, thread stacks), "+
+			"shared memory, fragmentation, pages of mapped files")
 	case growth.NoteProcessGrew:
-		return fmt.Sprintf(
-			"the resident set grew by %s more than the heap, and has stopped. Heap snapshots do not show the cause; in order of likelihood: the start of the program (libraries, arenas), pages of mapped files, fragmentation",
-			units.Bytes(n.Bytes),
-		)
+		grew := fmt.Sprintf("the resident set grew by %s more than the heap, and has stopped", units.Bytes(n.Bytes))
+		return outsideHeap(grew, seen, "the start of the program (libraries, arenas), pages of mapped files, fragmentation")
 	case growth.NoteSilentEnd:
 		return silentEnd(n)
 	}
 	return fmt.Sprintf("note %d", n.Kind)
+}
+
+func outsideHeap(grows string, seen bool, causes string) string {
+	note := grows + ". Heap snapshots do not show the cause; "
+	if seen {
+		return note + "see below where the resident memory was"
+	}
+	return note + "in order of likelihood: " + causes
 }
 
 func silentEnd(n growth.Note) string {
@@ -120,8 +114,11 @@ func (p *Process) chance() string {
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.
 const leastUnlisted = 128 << 10
 
-// Notes returns the notes below the table.
-func (g *Report) Notes() []string {
+// Notes returns the notes about the result.
+func (g *Report) Notes() []string { return g.notes(false) }
+
+// notes returns the notes about the result, of a report that also has where the resident memory was or has not.
+func (g *Report) notes(seen bool) []string {
 	r := g.Result
 	out := append([]string{}, RangeNotes(r.Range)...)
 	if note := g.notJudgedNote(); note != "" {
@@ -132,7 +129,7 @@ func (g *Report) Notes() []string {
 			first.Heap().InuseObjects, g.Series.Heads[r.First+r.Len()-1].Heap().InuseObjects))
 	}
 	for _, n := range r.Notes {
-		out = append(out, g.noteText(n))
+		out = append(out, noteText(n, seen))
 	}
 	idle := g.idleEnd()
 	if r.LargestStable != nil {

@@ -138,10 +138,11 @@ func (g *Report) Text(w io.Writer) error {
 	if g.Result.Verdict == verdict.SeriesLeak && !held {
 		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
 	}
-	for _, n := range g.Notes() {
+	resident := g.resident()
+	for _, n := range g.notes(len(resident) > 0) {
 		p.Linef("note: %s", n)
 	}
-	for _, line := range g.resident() {
+	for _, line := range resident {
 		p.Linef("%s", line)
 	}
 	g.Unnamed.Text(p, g.Flags)

@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
@@ -70,6 +71,23 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 
 	g.Result.Verdict, g.Result.Why, g.Result.LargestStable = verdict.SeriesLeak, verdict.SitesLeak, nil
 	require.NotContains(t, strings.Join(g.Notes(), "\n"), "hardly ran", "the verdict does not need it")
+}
+
+// TestOnlyTheTextSaysSeeBelow: the lines about the resident memory are in no other form.
+func TestOnlyTheTextSaysSeeBelow(t *testing.T) {
+	g := growthtest.Leaky(t)
+	g.Result.Notes = []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 60 << 20}}
+	g.Result.LastRSS = 4 * g.Result.LastHeap
+	g.Resident = &rss.Result{PID: 7, Program: "server", Bytes: g.Result.LastRSS, Kernel: g.Result.LastRSS}
+	var text, markdown bytes.Buffer
+	require.NoError(t, g.Text(&text))
+	require.Contains(t, text.String(), "; see below where the resident memory was\n")
+	require.Contains(t, text.String(), "where the resident memory was when the recorder looked last:")
+	require.NoError(t, g.Markdown(&markdown))
+	for _, form := range []string{markdown.String(), strings.Join(g.Notes(), "\n")} {
+		require.Contains(t, form, "in order of likelihood")
+		require.NotContains(t, form, "see below")
+	}
 }
 
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas
