@@ -125,7 +125,8 @@ func (l *life) setLoad(rng *rand.Rand, burn, length float64) {
 	}
 }
 
-// loadOf draws the load of a process, and its kind. length is how long the process runs, in spans.
+// loadOf draws the load of a process as a function of the time, and names its kind. Times are in spans: the process
+// starts at -burn and ends at length.
 func loadOf(rng *rand.Rand, burn, length float64) (kind string, load func(t float64) float64) {
 	factor := random.LogUniform(rng, 1.3, 20)
 	from, to := random.Uniform(rng, -burn, 0.4*length), random.Uniform(rng, 0.9, 1.3)*length

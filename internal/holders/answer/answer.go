@@ -43,7 +43,8 @@ type Look struct {
 type Site struct {
 	// Stack has the addresses of the call path as the snapshots have them, the leaf first.
 	Stack []Address `json:"stack"`
-	// Live is the number of samples of the call path that live, and Old that of those from the first half.
+	// Live is the number of live samples of the call path. Old is the number of those from the first half of the
+	// recording.
 	Live int `json:"live"`
 	Old  int `json:"old"`
 	Held

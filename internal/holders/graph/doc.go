@@ -11,8 +11,8 @@
 //
 // No word is dropped. Words that are most likely no pointers, such as the content of a buffer, are
 // followed last, in the phase [Doubtful]: what only they reach is neither held for sure nor lost.
-// A block that no phase reaches is lost. Lost blocks are told apart: those to which nothing points, those to
-// which another lost block leads, and those in a cycle.
+// A block that no phase reaches is lost. There are three kinds of lost blocks: those to which nothing points, those
+// to which another lost block leads, and those in a cycle.
 //
 // If it is known where the objects of a language begin in their blocks, pointers to them are those to the start of
 // the block: see [Content].

@@ -147,8 +147,8 @@ func (l *layout) element(p place, t *symbolize.Type, depth int) (found, bool) {
 	return l.find(p, depth+1)
 }
 
-// indices writes the indices of an element: "[1][2]", or "[…]" for those that are not told apart. An array at the end of
-// a structure may have no length.
+// indices writes the indices of an element: "[1][2]", or "[…]" if the index is not shown. An array at the end of a structure
+// may have no length.
 func indices(counts []uint64, index uint64, indexed bool) (text string, ok bool) {
 	for i := len(counts) - 1; i > 0; i-- {
 		if counts[i] == 0 {
@@ -171,7 +171,7 @@ func indexIn(count, index uint64, indexed bool) string {
 	return fmt.Sprintf("[%d]", index)
 }
 
-// maxIndexed is the length of the longest arrays whose elements are told apart. Those of a table are not.
+// maxIndexed is the length of the longest arrays whose indices are shown. Those of a table are not shown.
 const maxIndexed = 16
 
 // member looks into a structure or union. If members of a union, or variants of an enumeration of Rust, disagree, what

@@ -31,7 +31,7 @@ func trimGain(r *Result) int64 {
 	return r.Part(FreePages)
 }
 
-// endsGain returns what is at the ends of arenas, but for what each may keep.
+// endsGain returns the number of free bytes at the ends of arenas that are more than malloc keeps by default.
 func endsGain(r *Result) int64 {
 	const kept = 128 << 10
 	if r.Malloc == nil {

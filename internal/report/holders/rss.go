@@ -142,7 +142,7 @@ func linesOf(rows []row) (n int) {
 	return n
 }
 
-// above returns the rows with at least so many bytes.
+// above returns the rows of at least this number of bytes, and one row for all others.
 func (r *RSS) above(least float64) (list []row) {
 	rest := int64(0)
 	for _, group := range r.groups() {
