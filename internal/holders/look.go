@@ -98,15 +98,6 @@ func (c *Copy) Look(o Options) (*Look, error) {
 	return l, nil
 }
 
-// Take looks at a process. See Begin for its errors.
-func Take(pid int, o Options) (*Look, error) {
-	c, err := Begin(pid)
-	if err != nil {
-		return nil, err
-	}
-	return c.Look(o)
-}
-
 // walk reads the live samples, and finds the blocks of malloc and of CPython.
 func (l *Look) walk() (err error) {
 	s := l.snapshot
@@ -238,35 +229,18 @@ func (l *Look) Close() error {
 	return l.snapshot.Close()
 }
 
-// Kind is what holds a block.
-type Kind = answer.Kind
-
-// Kinds of holders.
-const (
-	Module   = answer.Module
-	Frame    = answer.Frame
-	Global   = answer.Global
-	Kernel   = answer.Kernel
-	TLS      = answer.TLS
-	Stack    = answer.Stack
-	Unknown  = answer.Unknown
-	Shared   = answer.Shared
-	Doubtful = answer.Doubtful
-	Lost     = answer.Lost
-	Cycle    = answer.Cycle
-	NotFound = answer.NotFound
-)
-
-var kinds = map[graph.Phase]Kind{
-	roots.Module: Module, roots.Frame: Frame, roots.Temporary: Frame, roots.Global: Global,
-	roots.Kernel: Kernel, roots.TLS: TLS, roots.Stack: Stack, roots.Unknown: Unknown,
-	roots.Shared: Shared, roots.Stale: Doubtful, graph.Doubtful: Doubtful, graph.Lost: Lost, graph.UnderLost: Lost,
-	graph.Cycle: Cycle,
+// kinds of holders, by the phase that reaches a block.
+var kinds = map[graph.Phase]answer.Kind{
+	roots.Module: answer.Module, roots.Frame: answer.Frame, roots.Temporary: answer.Frame,
+	roots.Global: answer.Global, roots.Kernel: answer.Kernel, roots.TLS: answer.TLS,
+	roots.Stack: answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
+	roots.Stale: answer.Doubtful, graph.Doubtful: answer.Doubtful,
+	graph.Lost: answer.Lost, graph.UnderLost: answer.Lost, graph.Cycle: answer.Cycle,
 }
 
 // Holder tells what holds a block.
 type Holder struct {
-	Kind Kind
+	Kind answer.Kind
 	// Name is that of the variable, of the thread, of the module of Python, or of the function with file and line.
 	Name string
 	// Thread is the name of the thread of a stack or of a thread-local variable. Function is the function whose frame has
@@ -297,13 +271,13 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
-			list[i].Kind = NotFound
+			list[i].Kind = answer.NotFound
 			continue
 		}
 		ways[i] = names.Way{First: p.First, Skipped: p.Skipped, Last: p.Blocks}
 		h := Holder{Kind: kinds[p.Phase], Blocks: p.Blocks}
-		if len(l.Doubts) > 0 && (h.Kind == Lost || h.Kind == Cycle) {
-			h.Kind = Doubtful
+		if len(l.Doubts) > 0 && (h.Kind == answer.Lost || h.Kind == answer.Cycle) {
+			h.Kind = answer.Doubtful
 		}
 		if l.python != nil {
 			h.Name, h.Steps = l.python.Describe(l.root(p), p)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -22,7 +23,7 @@ import (
 
 // truth is what the program says of a block.
 type truth struct {
-	kind    Kind
+	kind    answer.Kind
 	name    string
 	address uint64
 }
@@ -83,11 +84,20 @@ var types = map[string]string{
 	"first_session": "Session *", "shop::cache.entries": "std::vector<Session*>", "g_sessions": "std::map<int, Session*>",
 }
 
+// take looks at a process.
+func take(pid int, o Options) (*Look, error) {
+	c, err := Begin(pid)
+	if err != nil {
+		return nil, err
+	}
+	return c.Look(o)
+}
+
 func TestHolders(t *testing.T) {
 	for name, build := range map[string]func() (string, error){"debug": debug, "optimized": optimized} {
 		t.Run(name, func(t *testing.T) {
 			pid, list := start(t, build)
-			l, err := Take(pid, Options{})
+			l, err := take(pid, Options{})
 			require.NoError(t, err)
 			assert.Empty(t, l.Doubts)
 			assert.Less(t, l.Stopped(), time.Minute)
@@ -97,36 +107,38 @@ func TestHolders(t *testing.T) {
 			}
 			got, err := l.Holders(t.Context(), append(addresses, 1))
 			require.NoError(t, err)
-			assert.Equal(t, NotFound, got[len(list)].Kind)
-			right, all := map[Kind]int{}, map[Kind]int{}
+			assert.Equal(t, answer.NotFound, got[len(list)].Kind)
+			right, all := map[answer.Kind]int{}, map[answer.Kind]int{}
 			for i, want := range list {
 				all[want.kind]++
 				h := got[i]
 				if h.Kind == want.kind {
 					right[want.kind]++
 				}
-				if h.Kind != NotFound {
+				if h.Kind != answer.NotFound {
 					require.True(t, h.Blocks[len(h.Blocks)-1].Contains(want.address))
 				}
 				switch want.kind {
-				case Global:
-					assert.Equal(t, Global, h.Kind, want.name)
+				case answer.Global:
+					assert.Equal(t, answer.Global, h.Kind, want.name)
 					assert.Equal(t, want.name, h.Variable.Name)
 					assert.Equal(t, name, filepath.Base(h.Variable.Module))
 					if name == "debug" {
 						assert.Equal(t, "shop.cc", filepath.Base(h.Variable.File))
 						assert.Equal(t, types[h.Name], h.Variable.Type)
 					}
-				case Stack:
-					assert.Equal(t, Stack, h.Kind)
+				case answer.Stack:
+					assert.Equal(t, answer.Stack, h.Kind)
 					assert.Equal(t, "worker", h.Name)
 					assert.Contains(t, h.Function, want.name)
 				}
 			}
-			assert.Equal(t, map[Kind]int{Global: 240, Stack: 1, Lost: 100, Cycle: 100}, all)
+			assert.Equal(t, map[answer.Kind]int{
+				answer.Global: 240, answer.Stack: 1, answer.Lost: 100, answer.Cycle: 100,
+			}, all)
 			// The last addresses that were written may still be in registers and on the stack.
-			assert.GreaterOrEqual(t, right[Lost], 97)
-			assert.GreaterOrEqual(t, right[Cycle], 97)
+			assert.GreaterOrEqual(t, right[answer.Lost], 97)
+			assert.GreaterOrEqual(t, right[answer.Cycle], 97)
 			t.Logf("right %v of %v, stopped for %v", right, all, l.Stopped())
 			require.NoError(t, l.Close())
 		})
@@ -136,15 +148,15 @@ func TestHolders(t *testing.T) {
 // TestDoubts says nothing to be lost if not all memory is understood.
 func TestDoubts(t *testing.T) {
 	pid, list := start(t, debug)
-	l, err := Take(pid, Options{})
+	l, err := take(pid, Options{})
 	require.NoError(t, err)
 	defer l.Close()
 	l.Doubts = []string{"a heap is corrupt"}
 	for _, want := range list {
-		if want.kind == Lost || want.kind == Cycle {
+		if want.kind == answer.Lost || want.kind == answer.Cycle {
 			got, err := l.Holders(t.Context(), []uint64{want.address})
 			require.NoError(t, err)
-			assert.NotContains(t, []Kind{Lost, Cycle}, got[0].Kind)
+			assert.NotContains(t, []answer.Kind{answer.Lost, answer.Cycle}, got[0].Kind)
 		}
 	}
 }
@@ -161,7 +173,7 @@ func TestOtherAllocator(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	_, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	l, err := Take(cmd.Process.Pid, Options{})
+	l, err := take(cmd.Process.Pid, Options{})
 	if err != nil {
 		assert.ErrorContains(t, err, "has no memory of glibc's malloc")
 		return
@@ -171,7 +183,7 @@ func TestOtherAllocator(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	_, err := Take(os.Getpid(), Options{})
+	_, err := take(os.Getpid(), Options{})
 	var refusal *snapshot.Refusal
 	require.ErrorAs(t, err, &refusal)
 }
@@ -179,9 +191,9 @@ func TestRefuses(t *testing.T) {
 // TestLimit leaves nothing behind when the memory limit is too low.
 func TestLimit(t *testing.T) {
 	pid, _ := start(t, debug)
-	_, err := Take(pid, Options{MaxBytes: 100})
+	_, err := take(pid, Options{MaxBytes: 100})
 	require.ErrorIs(t, err, graph.ErrLimit)
-	l, err := Take(pid, Options{})
+	l, err := take(pid, Options{})
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }

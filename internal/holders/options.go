@@ -2,7 +2,7 @@ package holders
 
 import "github.com/heaplapse/heaplapse/symbolize"
 
-// Options are those of Take.
+// Options are those of [Copy.Look].
 type Options struct {
 	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
 	MaxBytes uint64

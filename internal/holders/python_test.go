@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -158,7 +159,7 @@ func TestPython(t *testing.T) {
 	for version, interpreter := range interpreters(t) {
 		t.Run(version, func(t *testing.T) {
 			pid, lines := startPython(t, interpreter, "-S", "testdata/held.py")
-			l, err := Take(pid, Options{})
+			l, err := take(pid, Options{})
 			require.NoError(t, err)
 			defer l.Close()
 			assert.Empty(t, l.Doubts)
@@ -185,17 +186,17 @@ func checkHeld(t *testing.T, cases []string, got []Holder) (right int) {
 	wrong := map[string]int{}
 	for i, name := range cases {
 		require.Contains(t, held, name)
-		answer := text(got[i])
-		ok := matches(held[name], answer)
+		said := text(got[i])
+		ok := matches(held[name], said)
 		if name == "cycle" || name == "lost" {
-			ok = got[i].Kind == Kind(name) || name == "cycle" && got[i].Kind == Lost
+			ok = got[i].Kind == answer.Kind(name) || name == "cycle" && got[i].Kind == answer.Lost
 		} else {
-			assert.NotContains(t, []Kind{Lost, Cycle, NotFound}, got[i].Kind, name)
+			assert.NotContains(t, []answer.Kind{answer.Lost, answer.Cycle, answer.NotFound}, got[i].Kind, name)
 		}
 		if ok {
 			right++
 		} else {
-			wrong[name+": "+answer]++
+			wrong[name+": "+said]++
 		}
 	}
 	for _, text := range sorted(wrong) {
@@ -222,7 +223,7 @@ func TestPythonSecrets(t *testing.T) {
 	for version, interpreter := range interpreters(t) {
 		t.Run(version, func(t *testing.T) {
 			pid, _ := startPython(t, interpreter, "-S", "testdata/secrets.py")
-			l, err := Take(pid, Options{})
+			l, err := take(pid, Options{})
 			require.NoError(t, err)
 			defer l.Close()
 			var addresses []uint64
@@ -236,7 +237,7 @@ func TestPythonSecrets(t *testing.T) {
 			variables := map[string]bool{}
 			for _, h := range list {
 				require.NotContains(t, strings.ToLower(fmt.Sprintf("%+v", h.answer())), "s3cr3t")
-				if h.Kind == Module && h.Name == "__main__" && len(h.Steps) > 0 {
+				if h.Kind == answer.Module && h.Name == "__main__" && len(h.Steps) > 0 {
 					variables[h.Steps[0].Via] = true
 				}
 			}
@@ -253,7 +254,7 @@ func TestPythonAlive(t *testing.T) {
 	for version, interpreter := range interpreters(t) {
 		t.Run(version, func(t *testing.T) {
 			pid, lines := startPython(t, interpreter, "-S", "testdata/alive.py")
-			l, err := Take(pid, Options{})
+			l, err := take(pid, Options{})
 			require.NoError(t, err)
 			defer l.Close()
 			var addresses []uint64
@@ -264,10 +265,10 @@ func TestPythonAlive(t *testing.T) {
 			}
 			list, err := l.Holders(t.Context(), addresses)
 			require.NoError(t, err)
-			kinds, lost := map[Kind]int{}, map[string]int{}
+			kinds, lost := map[answer.Kind]int{}, map[string]int{}
 			for _, h := range list {
 				kinds[h.Kind]++
-				if h.Kind == Lost || h.Kind == Cycle || h.Kind == Doubtful {
+				if h.Kind == answer.Lost || h.Kind == answer.Cycle || h.Kind == answer.Doubtful {
 					lost[text(h)]++
 				}
 			}
@@ -277,12 +278,12 @@ func TestPythonAlive(t *testing.T) {
 			t.Logf("%v", kinds)
 			if version == "3.8" {
 				// At its start, the interpreter forgets a module _warnings with its dict and functions.
-				assert.LessOrEqual(t, kinds[Lost]+kinds[Cycle], 10)
+				assert.LessOrEqual(t, kinds[answer.Lost]+kinds[answer.Cycle], 10)
 			} else {
-				assert.Zero(t, kinds[Lost]+kinds[Cycle])
+				assert.Zero(t, kinds[answer.Lost]+kinds[answer.Cycle])
 			}
-			assert.LessOrEqual(t, kinds[Doubtful], 10)
-			assert.Greater(t, kinds[Module], len(list)*8/10)
+			assert.LessOrEqual(t, kinds[answer.Doubtful], 10)
+			assert.Greater(t, kinds[answer.Module], len(list)*8/10)
 		})
 	}
 }

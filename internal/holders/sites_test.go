@@ -15,13 +15,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // site is what a program says of one of its blocks.
 type site struct {
-	kind             Kind
+	kind             answer.Kind
 	name, typ, steps string
 	address          uint64
 }
@@ -41,7 +42,7 @@ func sites(t *testing.T, program string) (pid int, list []site) {
 		require.Len(t, f, 5, lines.Text())
 		address, err := strconv.ParseUint(strings.TrimPrefix(f[4], "0x"), 16, 64)
 		require.NoError(t, err)
-		list = append(list, site{Kind(f[0]), f[1], f[2], f[3], address})
+		list = append(list, site{answer.Kind(f[0]), f[1], f[2], f[3], address})
 	}
 	require.NotEmpty(t, list)
 	return cmd.Process.Pid, list
@@ -130,7 +131,7 @@ func needRust(t *testing.T) {
 func checkSites(t *testing.T, program string, debug bool) {
 	t.Helper()
 	pid, list := sites(t, program)
-	l, err := Take(pid, Options{})
+	l, err := take(pid, Options{})
 	require.NoError(t, err)
 	defer l.Close()
 	assert.Empty(t, l.Doubts)
