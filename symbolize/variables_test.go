@@ -1,7 +1,9 @@
 package symbolize
 
 import (
+	"context"
 	"debug/elf"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -11,6 +13,16 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
+
+// variables names ELF virtual addresses in the data of a file.
+func variables(ctx context.Context, path string, addrs []uint64) ([]Variable, error) {
+	t, err := OpenTypes(ctx, path, Options{})
+	if err != nil {
+		return nil, err
+	}
+	list, err := t.Variables(addrs)
+	return list, errors.Join(err, t.Close())
+}
 
 // TestVariables names the variables of testdata/variables.cc, with each version of DWARF, and by symbols alone.
 func TestVariables(t *testing.T) {
@@ -52,7 +64,7 @@ func TestVariables(t *testing.T) {
 				}
 			}
 			require.Len(t, addrs, 2*len(all))
-			got, err := Variables(t.Context(), program, append(addrs, 1), Options{})
+			got, err := variables(t.Context(), program, append(addrs, 1))
 			require.NoError(t, err)
 			assert.Zero(t, got[len(addrs)], "no variable")
 			for i, v := range got[:len(addrs)] {
@@ -66,6 +78,6 @@ func TestVariables(t *testing.T) {
 			}
 		})
 	}
-	_, err := Variables(t.Context(), filepath.Join(t.TempDir(), "missing"), []uint64{1}, Options{})
+	_, err := variables(t.Context(), filepath.Join(t.TempDir(), "missing"), []uint64{1})
 	require.Error(t, err)
 }
