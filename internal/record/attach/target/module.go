@@ -21,8 +21,10 @@ type Module struct {
 	Path string
 	// Base is added to the addresses in the file.
 	Base uint64
-	// Code lists the executable segments.
-	Code []Range
+	// Code and Writable list the executable and the writable segments, as the program headers have them.
+	Code, Writable []Range
+	// TLS is the size of the thread-local variables in bytes, and TLSAlign their alignment, which is not checked.
+	TLS, TLSAlign uint64
 	// Unwind is the address of .eh_frame_hdr, or 0.
 	Unwind uint64
 	// Interpreter reports whether the object asks for a dynamic linker.
@@ -56,6 +58,21 @@ const (
 
 // readModule reads the object whose first page is mapped at m.
 func readModule(mem Memory, m Mapping) (*Module, error) {
+	mod, err := ReadHeaders(mem, m)
+	if err != nil {
+		return nil, err
+	}
+	mod.mem = mem
+	return mod, mod.readDynamic()
+}
+
+// Reader reads the memory of a process, or an image of it.
+type Reader interface {
+	Read(address uint64, b []byte) error
+}
+
+// ReadHeaders reads the program headers of the object whose first page is mapped at m. The object has no symbols.
+func ReadHeaders(mem Reader, m Mapping) (*Module, error) {
 	var header [headerSize]byte
 	if err := mem.Read(m.Start, header[:]); err != nil {
 		return nil, err
@@ -71,12 +88,12 @@ func readModule(mem Memory, m Mapping) (*Module, error) {
 	if err := mem.Read(m.Start+binary.LittleEndian.Uint64(header[32:]), segments); err != nil {
 		return nil, err
 	}
-	mod := &Module{Path: m.Path, mem: mem}
-	mod.readSegments(m.Start, segments)
-	return mod, mod.readDynamic()
+	mod := &Module{Path: m.Path}
+	mod.addSegments(m.Start, segments)
+	return mod, nil
 }
 
-func (m *Module) readSegments(start uint64, b []byte) {
+func (m *Module) addSegments(start uint64, b []byte) {
 	first := true
 	for ; len(b) >= segmentSize; b = b[segmentSize:] {
 		flags := elf.ProgFlag(binary.LittleEndian.Uint32(b[4:]))
@@ -86,9 +103,15 @@ func (m *Module) readSegments(start uint64, b []byte) {
 			if first {
 				m.Base, first = start-address&^(page-1), false
 			}
+			r := Range{m.Base + address, m.Base + address + size}
 			if flags&elf.PF_X != 0 {
-				m.Code = append(m.Code, Range{m.Base + address, m.Base + address + size})
+				m.Code = append(m.Code, r)
 			}
+			if flags&elf.PF_W != 0 && r.Start < r.End {
+				m.Writable = append(m.Writable, r)
+			}
+		case elf.PT_TLS:
+			m.TLS, m.TLSAlign = size, binary.LittleEndian.Uint64(b[48:])
 		case elf.PT_DYNAMIC:
 			m.dynamic, m.dynamicSize = m.Base+address, size
 		case elf.PT_GNU_EH_FRAME:
