@@ -73,17 +73,18 @@ static bool kernel_reads(void) {
 }
 
 // copy_pieces reads n bytes by pieces.
-static bool copy_pieces(struct hl_piece *piece, char *to, uintptr_t addr, size_t n) {
+static bool copy_pieces(struct hl_pieces *p, char *to, uintptr_t addr, size_t n) {
     if (addr + n < addr) return false;
     while (n > 0) {
         uintptr_t at = addr & -(uintptr_t)HL_PIECE;
         if (at == 0) return false;
-        if (piece->at != at) {
-            piece->at = hl_read(piece->bytes, at, HL_PIECE) ? at : 0;
-            if (piece->at == 0) return false;
+        if (p->of[p->last].at != at) p->last = !p->last;
+        if (p->of[p->last].at != at) {
+            p->of[p->last].at = hl_read(p->of[p->last].bytes, at, HL_PIECE) ? at : 0;
+            if (p->of[p->last].at == 0) return false;
         }
         size_t from = addr - at, part = n < HL_PIECE - from ? n : HL_PIECE - from;
-        memcpy(to, piece->bytes + from, part);
+        memcpy(to, p->of[p->last].bytes + from, part);
         to += part;
         addr += part;
         n -= part;
@@ -93,7 +94,7 @@ static bool copy_pieces(struct hl_piece *piece, char *to, uintptr_t addr, size_t
 
 bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n) {
     bool inside = addr >= w->lo && addr < w->hi && n <= w->hi - addr;
-    if (!inside && w->piece && kernel_reads()) return copy_pieces(w->piece, to, addr, n);
+    if (!inside && w->pieces && kernel_reads()) return copy_pieces(w->pieces, to, addr, n);
     if (w->unstable && kernel_reads()) return hl_read(to, addr, n);
     if (!hl_readable(w, addr, n)) return false;
     memcpy(to, (const void *)addr, n);

@@ -6,12 +6,15 @@
 
 enum { HL_PAGE = 4096 }; // larger pages are multiples of it
 
-// struct hl_piece is a piece of memory that the kernel has copied: another thread may unmap the
-// original at any time. It lies within one page.
+// struct hl_pieces are two pieces of memory that the kernel has copied: another thread may unmap the
+// original at any time. A piece lies within one page.
 enum { HL_PIECE = 1024 };
-struct hl_piece {
-    uintptr_t at; // address of the original; 0: none was copied
-    unsigned char bytes[HL_PIECE];
+struct hl_pieces {
+    struct {
+        uintptr_t at; // address of the original; 0: none was copied
+        unsigned char bytes[HL_PIECE];
+    } of[2];
+    bool last; // the one that was used last
 };
 
 // struct hl_window is a range of addresses that were found readable. It serves for one walk through
@@ -23,7 +26,7 @@ struct hl_window {
     bool unstable; // another thread may unmap the memory at any time: the kernel reads it
     // If it is not NULL, what is outside of lo to hi is unstable, and read piece by piece: a few
     // system calls serve for a walk through a stack. The range itself does not change then.
-    struct hl_piece *piece;
+    struct hl_pieces *pieces;
 };
 
 // HL_READABLE is the window of whoever reads only memory that is certainly mapped.
@@ -57,7 +60,7 @@ bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n);
 // hl_load reads a word.
 static inline bool hl_load(struct hl_window *w, uintptr_t addr, uintptr_t *value) {
     bool inside = hl_within(w, addr);
-    if (!inside && (w->unstable || w->piece)) return hl_copy(w, value, addr, sizeof *value);
+    if (!inside && (w->unstable || w->pieces)) return hl_copy(w, value, addr, sizeof *value);
     if (!inside && !hl_readable(w, addr, sizeof *value)) return false;
     __builtin_memcpy(value, (const void *)addr, sizeof *value);
     return true;

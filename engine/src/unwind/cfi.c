@@ -15,7 +15,7 @@ struct rule {
     int16_t fp, ra; // where the registers are saved: offsets from the CFA
 };
 
-enum kind { SIMPLE, OUTERMOST, UNCOVERED, DAMAGED, COMPLEX };
+enum kind { SIMPLE, OUTERMOST, UNCOVERED, RESTORER, NOWHERE, DAMAGED, COMPLEX };
 enum flag {
     CFA_IN_MEMORY = 1, // the CFA is the word at the register plus offset
     FP_SAVED = 2,
@@ -88,14 +88,30 @@ static struct rule rule_of(const struct hl_fde *fde, const struct hl_row *row) {
 // tables returns the window through which the tables are read. The code may be unloaded meanwhile
 // if the walk has gone astray.
 static struct hl_window tables(const struct hl_window *stack) {
-    return (struct hl_window){.piece = stack->piece ? stack->piece + 1 : NULL};
+    return (struct hl_window){.pieces = stack->pieces ? stack->pieces + 1 : NULL};
+}
+
+// uncovered returns the kind of code without call frame information. In musl that is also the code
+// behind a call of a signal handler.
+static enum kind uncovered(struct hl_window *w, uintptr_t pc) {
+#if defined(__x86_64__)
+    // mov $15, %rax; syscall
+    static const unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+#elif defined(__aarch64__)
+    // mov x8, #139; svc #0
+    static const unsigned char restorer[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+#endif
+    unsigned char last, behind[sizeof restorer];
+    if (!hl_copy(w, &last, pc, 1)) return NOWHERE;
+    bool found = hl_copy(w, behind, pc + 1, sizeof behind);
+    return found && memcmp(behind, restorer, sizeof behind) == 0 ? RESTORER : UNCOVERED;
 }
 
 static struct rule find_rule(uintptr_t pc, const struct hl_window *stack) {
     struct hl_window w = tables(stack);
     struct hl_fde fde;
     struct hl_row row;
-    if (!hl_fde_find(&w, pc, &fde)) return (struct rule){.kind = UNCOVERED};
+    if (!hl_fde_find(&w, pc, &fde)) return (struct rule){.kind = (uint8_t)uncovered(&w, pc)};
     if (!hl_row_find(&fde, pc, &row)) return (struct rule){.kind = DAMAGED};
     return rule_of(&fde, &row);
 }
@@ -115,7 +131,6 @@ struct entry {
     uint64_t words[WORDS]; // struct known
 };
 static struct entry cache[1 << CACHE_BITS] __attribute__((aligned(64)));
-static uint32_t generation = 1;
 
 _Static_assert(sizeof(struct known) == 24 && sizeof(struct entry) == 32, "two entries a line");
 
@@ -138,10 +153,11 @@ static bool cached(struct entry *e, uintptr_t pc, uint32_t now, struct rule *rul
 static struct rule rule_at(uintptr_t pc, const struct hl_window *stack) {
     struct entry *way = first_way(pc);
     struct rule rule;
-    uint32_t now = hl_cfi_generation();
+    uint32_t now = hl_tables_generation();
     for (int i = 0; i < CACHE_WAYS; i++)
         if (cached(&way[i], pc, now, &rule)) return rule;
     rule = find_rule(pc, stack);
+    if (rule.kind == NOWHERE) return rule; // there may be code later
     struct known known = {pc, rule, now};
     uint64_t words[WORDS];
     __builtin_memcpy(words, &known, sizeof known);
@@ -152,9 +168,9 @@ static struct rule rule_at(uintptr_t pc, const struct hl_window *stack) {
     return rule;
 }
 
-uint32_t hl_cfi_generation(void) { return __atomic_load_n(&generation, __ATOMIC_ACQUIRE); }
-
-void hl_cfi_forget(void) { __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE); }
+bool hl_cfi_is_code(const struct hl_window *stack, uintptr_t pc) {
+    return rule_at(pc - 1, stack).kind != NOWHERE;
+}
 
 // --- steps ---
 
@@ -254,7 +270,11 @@ enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t 
     switch (rule.kind) {
     case SIMPLE: return simple_step(stack, f, &rule, cfa, past);
     case OUTERMOST: return HL_OUTERMOST;
-    case UNCOVERED: return HL_UNCOVERED;
+    case NOWHERE: return HL_UNCOVERED;
+    case RESTORER: return f->interrupted ? HL_UNCOVERED : HL_RESTORER;
+    case UNCOVERED:
+        return f->interrupted && rule_at(pc - 1, stack).kind == RESTORER ? HL_RESTORER
+                                                                         : HL_UNCOVERED;
     case COMPLEX: return complex_step(stack, f, pc, cfa);
     default: return HL_FAILED;
     }

@@ -9,6 +9,7 @@ enum hl_step {
     HL_STEPPED,
     HL_OUTERMOST, // the frame has no caller
     HL_UNCOVERED, // the code has no call frame information
+    HL_RESTORER,  // nor has this, which returns from a signal handler
     HL_FAILED,    // the information or the stack is damaged
 };
 
@@ -23,13 +24,12 @@ struct hl_past {
 };
 
 // hl_cfi_step replaces the frame by its caller. cfa is set to the stack pointer of the caller if
-// the result is HL_STEPPED. The stack is read through the window. If that has a piece, there is
-// another one behind it, for the tables. past is set to the step.
+// the result is HL_STEPPED. The stack is read through the window. If that has pieces, there are
+// others behind them, for code and tables. past is set to the step.
 enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa,
                          struct hl_past *past);
 
-// hl_cfi_forget drops all rules that are kept. hl_cfi_generation changes with it.
-void hl_cfi_forget(void);
-uint32_t hl_cfi_generation(void);
+// hl_cfi_is_code reports whether a call may end at pc: its last byte can be read.
+bool hl_cfi_is_code(const struct hl_window *stack, uintptr_t pc);
 
 #endif

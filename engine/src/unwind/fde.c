@@ -1,33 +1,54 @@
 #include "unwind/fde.h"
 
 #include "unwind/index.h"
+#include "unwind/published.h"
+
+static uint32_t generation = 1;
+uint32_t hl_tables_generation(void) { return __atomic_load_n(&generation, __ATOMIC_ACQUIRE); }
+void hl_tables_forget(void) { __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE); }
+
+// The first steps of each search in a table read the same words. They are kept, by address, with
+// the generation in the upper half of the value: each would cost a system call.
+enum { KEPT_BITS = 10 };
+static struct kept {
+    uint32_t sequence;
+    uint64_t words[2]; // address, value
+} kept[1 << KEPT_BITS];
+
+// word returns the four bytes at an address of a table.
+static int32_t word(struct hl_reader *r, uintptr_t at) {
+    struct kept *k = &kept[at * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KEPT_BITS)];
+    uint64_t words[2], now = hl_tables_generation();
+    if (!hl_published_read(&k->sequence, k->words, words, 2) || words[0] != at ||
+        words[1] >> 32 != now) {
+        r->at = at;
+        words[0] = at;
+        words[1] = now << 32 | hl_read_unsigned(r, 4);
+        if (!r->failed) hl_published_write(&k->sequence, k->words, words, 2);
+    }
+    return (int32_t)words[1];
+}
 
 // search finds the FDE of the last function that begins at or before pc, by the sorted table in
-// .eh_frame_hdr. It sets its address, which is 0 if there is none, and the number of functions.
+// .eh_frame_hdr. It sets its address, which is 0 if there is none.
 static void search(struct hl_window *w, uintptr_t end, uintptr_t pc, struct hl_fde *fde) {
-    enum { VERSION = 1, OMITTED = 0xff, SORTED_PAIRS = 0x3b, PAIR = 8 };
-    uintptr_t header = fde->header;
+    // All linkers write this: version 1, the address of .eh_frame (4 bytes), the number of
+    // functions (4 bytes), a sorted table of pairs of 4 bytes that are relative to the header.
+    enum { FORMAT = 0x3b031b01, COUNT = 8, TABLE = 12, PAIR = 8 };
+    uintptr_t header = fde->header, table = header + TABLE;
     struct hl_reader r = {w, header, end, false};
     fde->address = 0;
-    uint64_t version = hl_read_unsigned(&r, 1);
-    uint8_t frame_encoding = (uint8_t)hl_read_unsigned(&r, 1);
-    uint8_t count_encoding = (uint8_t)hl_read_unsigned(&r, 1);
-    uint64_t table_encoding = hl_read_unsigned(&r, 1);
-    if (r.failed || version != VERSION || table_encoding != SORTED_PAIRS ||
-        count_encoding == OMITTED)
-        return;
-    if (frame_encoding != OMITTED) hl_read_pointer(&r, frame_encoding, header);
-    uint64_t count = hl_read_pointer(&r, count_encoding, header);
-    if (r.failed || count == 0 || count > (end - r.at) / PAIR) return;
-    fde->functions = count;
+    if (word(&r, header) != FORMAT || r.failed) return;
+    uint64_t count = (uint32_t)word(&r, header + COUNT);
+    if (r.failed || count == 0 || count > (end - table) / PAIR) return;
 
-    uintptr_t table = r.at;
     uint64_t low = 0, high = count; // the answer is in [low, high)
     int64_t wanted = (int64_t)(pc - header);
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         r.at = table + middle * PAIR;
-        int64_t start = hl_read_signed(&r, 4);
+        bool near = (high - low) * PAIR <= HL_PIECE; // few pieces have all that is left
+        int64_t start = near ? hl_read_signed(&r, 4) : word(&r, r.at);
         if (r.failed) return;
         if (start <= wanted)
             low = middle;

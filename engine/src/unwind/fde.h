@@ -9,7 +9,6 @@
 // struct hl_fde describes the code from start to end.
 struct hl_fde {
     uintptr_t header;   // of the table that has the entry: .eh_frame_hdr
-    uint64_t functions; // in the table
     uintptr_t address;  // of the entry itself
     uintptr_t start, end;
     struct hl_reader initial; // instructions of the CIE
@@ -24,5 +23,9 @@ struct hl_fde {
 
 // hl_fde_find finds the entry for an instruction.
 bool hl_fde_find(struct hl_window *w, uintptr_t pc, struct hl_fde *fde);
+
+// hl_tables_forget drops what is kept of the tables. hl_tables_generation changes with it.
+void hl_tables_forget(void);
+uint32_t hl_tables_generation(void);
 
 #endif

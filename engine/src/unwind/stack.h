@@ -23,9 +23,9 @@ struct hl_stack {
     uintptr_t base;               // frame 0 begins here; frame i at cfa[i-1]
     struct hl_frame from;         // where the walk begins; the walk changes it
     uintptr_t scratch[HL_MAX_FRAMES];
-    struct hl_piece pieces[2];    // of stacks other than the thread's own, and of tables
+    struct hl_pieces pieces[2];   // of stacks other than the thread's own, and of code and tables
     struct hl_past past[HL_PAST]; // steps of the last walks, by stack pointer
-    uint32_t generation;          // of hl_cfi_generation, to which they belong
+    uint32_t generation;          // of hl_tables_generation, to which past and pieces[1] belong
 } __attribute__((aligned(64)));
 
 // hl_stack_use calls f with a buffer for the call path of its caller, on a stack of the engine: the

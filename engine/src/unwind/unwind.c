@@ -4,6 +4,7 @@
 // and other just-in-time compilers generate, is assumed to keep a frame pointer: the words at it
 // are the frame pointer of the caller and the return address.
 #include "unwind/cfi.h"
+#include "unwind/fde.h"
 #include "unwind/index.h"
 #include "unwind/path.h"
 #include "unwind/stack.h"
@@ -20,20 +21,6 @@ enum {
 };
 
 // --- steps without call frame information ---
-
-// signal_frame reports whether the code at pc is the return from a signal handler. musl has no call
-// frame information for it.
-static bool signal_frame(struct hl_window *code, uintptr_t pc) {
-#if defined(__x86_64__)
-    // mov $15, %rax; syscall
-    static const unsigned char wanted[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-#elif defined(__aarch64__)
-    // mov x8, #139; svc #0
-    static const unsigned char wanted[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
-#endif
-    unsigned char found[sizeof wanted];
-    return hl_copy(code, found, pc, sizeof found) && memcmp(found, wanted, sizeof wanted) == 0;
-}
 
 // signal_step continues where the signal interrupted the thread. The kernel's struct rt_sigframe is
 // at the stack pointer.
@@ -71,8 +58,7 @@ static bool signal_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *
 
 // pointer_step follows the frame pointer. If it does not point to a frame, there is no caller: code
 // without call frame information is often that which starts a thread or a coroutine.
-static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code,
-                                 struct hl_frame *f, uintptr_t *cfa) {
+static enum hl_step pointer_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa) {
     enum { MAX_FRAME_SIZE = 1 << 20, RECORD = 2 * sizeof(uintptr_t) };
     uintptr_t sp = f->reg[HL_REG_SP], fp = f->reg[HL_REG_FP], next, pc;
     if (fp == 0) return HL_OUTERMOST;
@@ -80,9 +66,7 @@ static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code
         !hl_load(stack, fp + sizeof fp, &pc))
         return HL_OUTERMOST;
     pc = hl_code_address(pc);
-    if (pc == 0) return HL_OUTERMOST;
-    unsigned char last; // byte of the call
-    if (!hl_copy(code, &last, pc - 1, 1)) return HL_OUTERMOST;
+    if (pc == 0 || !hl_cfi_is_code(stack, pc)) return HL_OUTERMOST;
     f->pc = pc;
     f->interrupted = false;
     f->known = 0;
@@ -93,12 +77,11 @@ static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code
 }
 
 // step replaces the frame by its caller.
-static enum hl_step step(struct hl_window *stack, struct hl_window *code, struct hl_frame *f,
-                         uintptr_t *cfa, struct hl_past *past) {
+static enum hl_step step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa,
+                         struct hl_past *past) {
     enum hl_step result = hl_cfi_step(stack, f, cfa, past);
-    if (result != HL_UNCOVERED) return result;
-    if (signal_frame(code, f->pc)) return signal_step(stack, f, cfa) ? HL_STEPPED : HL_FAILED;
-    return pointer_step(stack, code, f, cfa);
+    if (result == HL_RESTORER) return signal_step(stack, f, cfa) ? HL_STEPPED : HL_FAILED;
+    return result == HL_UNCOVERED ? pointer_step(stack, f, cfa) : result;
 }
 
 // --- the walk ---
@@ -160,17 +143,22 @@ static uint32_t repeat(struct hl_stack *s, const struct hl_window *stack, struct
     return n;
 }
 
+static void forget(struct hl_pieces *p) { p->of[0].at = p->of[1].at = 0; }
+
 void hl_unwind(struct hl_stack *s) {
-    struct hl_window stack, code = {.piece = &s->pieces[1]};
+    struct hl_window stack;
     struct hl_frame *f = &s->from;
     struct hl_past past;
     stack = hl_thread_stack(f->reg[HL_REG_SP]);
-    stack.piece = s->pieces;
-    s->pieces[0].at = s->pieces[1].at = 0;
+    stack.pieces = s->pieces;
+    forget(s->pieces);
     s->truncated = false;
     s->base = f->reg[HL_REG_SP];
-    uint32_t generation = hl_cfi_generation();
-    if (s->generation != generation) memset(s->past, 0, sizeof s->past);
+    uint32_t generation = hl_tables_generation();
+    if (s->generation != generation) {
+        memset(s->past, 0, sizeof s->past);
+        forget(&s->pieces[1]);
+    }
     s->generation = generation;
 
     uint32_t n = repeat(s, &stack, f, 0);
@@ -178,7 +166,7 @@ void hl_unwind(struct hl_stack *s) {
     for (int depth = 0; result == HL_STEPPED && f->pc != 0; depth++) {
         // Readers subtract one from an address, because it is behind a call.
         uintptr_t pc = f->interrupted ? f->pc + 1 : f->pc, cfa = f->reg[HL_REG_SP], sp = cfa;
-        result = depth < MAX_DEPTH ? step(&stack, &code, f, &cfa, &past) : HL_FAILED;
+        result = depth < MAX_DEPTH ? step(&stack, f, &cfa, &past) : HL_FAILED;
         if (!own(pc))
             put(s, n++, pc, cfa);
         else if (n == 0)
@@ -200,6 +188,6 @@ void hl_unwind_init(void) {
 }
 
 void hl_unwind_forget(void) {
-    hl_cfi_forget();
+    hl_tables_forget();
     hl_memory_forget();
 }
