@@ -6,8 +6,8 @@
 
 enum { HL_PAGE = 4096 }; // larger pages are multiples of it
 
-// struct hl_pieces are two pieces of memory that the kernel has copied: another thread may unmap the
-// original at any time. A piece lies within one page.
+// struct hl_pieces has two pieces of memory that the kernel has copied: another thread may unmap
+// the original at any time. A piece lies within one page.
 enum { HL_PIECE = 1024 };
 struct hl_pieces {
     struct {

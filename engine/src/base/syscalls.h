@@ -4,49 +4,7 @@
 
 #if defined(__x86_64__)
 
-enum {
-    HL_SYS_read = 0,
-    HL_SYS_close = 3,
-    HL_SYS_lseek = 8,
-    HL_SYS_mmap = 9,
-    HL_SYS_mprotect = 10,
-    HL_SYS_munmap = 11,
-    HL_SYS_rt_sigprocmask = 14,
-    HL_SYS_sched_yield = 24,
-    HL_SYS_mincore = 27,
-    HL_SYS_madvise = 28,
-    HL_SYS_getpid = 39,
-    HL_SYS_socket = 41,
-    HL_SYS_getppid = 110,
-    HL_SYS_getresuid = 118,
-    HL_SYS_getresgid = 120,
-    HL_SYS_clone = 56,
-    HL_SYS_connect = 42,
-    HL_SYS_sendto = 44,
-    HL_SYS_recvmsg = 47,
-    HL_SYS_exit = 60,
-    HL_SYS_fcntl = 72,
-    HL_SYS_gettid = 186,
-    HL_SYS_futex = 202,
-    HL_SYS_timer_create = 222,
-    HL_SYS_timer_settime = 223,
-    HL_SYS_clock_gettime = 228,
-    HL_SYS_prctl = 157,
-    HL_SYS_exit_group = 231,
-    HL_SYS_tgkill = 234,
-    HL_SYS_openat = 257,
-    HL_SYS_readlinkat = 267,
-    HL_SYS_newfstatat = 262,
-    HL_SYS_faccessat = 269,
-    HL_SYS_unshare = 272,
-    HL_SYS_prlimit64 = 302,
-    HL_SYS_setns = 308,
-    HL_SYS_process_vm_readv = 310,
-    HL_SYS_seccomp = 317,
-    HL_SYS_memfd_create = 319,
-    HL_SYS_close_range = 436,
-    HL_O_NOFOLLOW = 0400000,
-};
+#define HL_NUMBER(x86_64, aarch64) (x86_64)
 
 static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, long f) {
     long result;
@@ -70,49 +28,7 @@ static inline void hl_spin(void) { __asm__ volatile("pause"); }
 
 #elif defined(__aarch64__)
 
-enum {
-    HL_SYS_fcntl = 25,
-    HL_SYS_faccessat = 48,
-    HL_SYS_openat = 56,
-    HL_SYS_close = 57,
-    HL_SYS_lseek = 62,
-    HL_SYS_read = 63,
-    HL_SYS_readlinkat = 78,
-    HL_SYS_newfstatat = 79,
-    HL_SYS_exit = 93,
-    HL_SYS_exit_group = 94,
-    HL_SYS_unshare = 97,
-    HL_SYS_futex = 98,
-    HL_SYS_timer_create = 107,
-    HL_SYS_timer_settime = 110,
-    HL_SYS_clock_gettime = 113,
-    HL_SYS_sched_yield = 124,
-    HL_SYS_tgkill = 131,
-    HL_SYS_rt_sigprocmask = 135,
-    HL_SYS_prctl = 167,
-    HL_SYS_getpid = 172,
-    HL_SYS_getresuid = 148,
-    HL_SYS_getresgid = 150,
-    HL_SYS_getppid = 173,
-    HL_SYS_gettid = 178,
-    HL_SYS_socket = 198,
-    HL_SYS_connect = 203,
-    HL_SYS_sendto = 206,
-    HL_SYS_recvmsg = 212,
-    HL_SYS_munmap = 215,
-    HL_SYS_clone = 220,
-    HL_SYS_mmap = 222,
-    HL_SYS_mprotect = 226,
-    HL_SYS_mincore = 232,
-    HL_SYS_madvise = 233,
-    HL_SYS_prlimit64 = 261,
-    HL_SYS_setns = 268,
-    HL_SYS_process_vm_readv = 270,
-    HL_SYS_seccomp = 277,
-    HL_SYS_memfd_create = 279,
-    HL_SYS_close_range = 436,
-    HL_O_NOFOLLOW = 0100000,
-};
+#define HL_NUMBER(x86_64, aarch64) (aarch64)
 
 static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, long f) {
     register long x8 __asm__("x8") = nr;
@@ -141,7 +57,51 @@ static inline void hl_spin(void) { __asm__ volatile("yield"); }
 #error "constants of this processor are missing"
 #endif
 
-// Constants that are the same on both processors.
+// Numbers of system calls.
+enum {
+    HL_SYS_clock_gettime = HL_NUMBER(228, 113),
+    HL_SYS_clone = HL_NUMBER(56, 220),
+    HL_SYS_close = HL_NUMBER(3, 57),
+    HL_SYS_close_range = HL_NUMBER(436, 436),
+    HL_SYS_connect = HL_NUMBER(42, 203),
+    HL_SYS_exit = HL_NUMBER(60, 93),
+    HL_SYS_exit_group = HL_NUMBER(231, 94),
+    HL_SYS_faccessat = HL_NUMBER(269, 48),
+    HL_SYS_fcntl = HL_NUMBER(72, 25),
+    HL_SYS_futex = HL_NUMBER(202, 98),
+    HL_SYS_getpid = HL_NUMBER(39, 172),
+    HL_SYS_getppid = HL_NUMBER(110, 173),
+    HL_SYS_getresgid = HL_NUMBER(120, 150),
+    HL_SYS_getresuid = HL_NUMBER(118, 148),
+    HL_SYS_gettid = HL_NUMBER(186, 178),
+    HL_SYS_lseek = HL_NUMBER(8, 62),
+    HL_SYS_madvise = HL_NUMBER(28, 233),
+    HL_SYS_memfd_create = HL_NUMBER(319, 279),
+    HL_SYS_mincore = HL_NUMBER(27, 232),
+    HL_SYS_mmap = HL_NUMBER(9, 222),
+    HL_SYS_mprotect = HL_NUMBER(10, 226),
+    HL_SYS_munmap = HL_NUMBER(11, 215),
+    HL_SYS_newfstatat = HL_NUMBER(262, 79),
+    HL_SYS_openat = HL_NUMBER(257, 56),
+    HL_SYS_prctl = HL_NUMBER(157, 167),
+    HL_SYS_prlimit64 = HL_NUMBER(302, 261),
+    HL_SYS_process_vm_readv = HL_NUMBER(310, 270),
+    HL_SYS_read = HL_NUMBER(0, 63),
+    HL_SYS_readlinkat = HL_NUMBER(267, 78),
+    HL_SYS_recvmsg = HL_NUMBER(47, 212),
+    HL_SYS_rt_sigprocmask = HL_NUMBER(14, 135),
+    HL_SYS_sched_yield = HL_NUMBER(24, 124),
+    HL_SYS_seccomp = HL_NUMBER(317, 277),
+    HL_SYS_sendto = HL_NUMBER(44, 206),
+    HL_SYS_setns = HL_NUMBER(308, 268),
+    HL_SYS_socket = HL_NUMBER(41, 198),
+    HL_SYS_tgkill = HL_NUMBER(234, 131),
+    HL_SYS_timer_create = HL_NUMBER(222, 107),
+    HL_SYS_timer_settime = HL_NUMBER(223, 110),
+    HL_SYS_unshare = HL_NUMBER(272, 97),
+};
+
+// Constants.
 enum {
     HL_ESRCH = 3,
     HL_EINTR = 4,
@@ -156,6 +116,7 @@ enum {
     HL_ECONNREFUSED = 111,
     HL_AT_FDCWD = -100,
     HL_O_NONBLOCK = 04000,
+    HL_O_NOFOLLOW = HL_NUMBER(0400000, 0100000),
     HL_O_CLOEXEC = 02000000,
     HL_PROT_READ = 1,
     HL_PROT_WRITE = 2,

@@ -4,22 +4,14 @@
 
 #include "base/platform.h"
 
-// These are the flags of a thread of the C library, without a thread pointer.
-enum {
-    HL_CLONE_VM = 0x100,
-    HL_CLONE_FS = 0x200,
-    HL_CLONE_FILES = 0x400,
-    HL_CLONE_SIGHAND = 0x800,
-    HL_CLONE_THREAD = 0x10000,
-    HL_CLONE_SYSVSEM = 0x40000,
-    HL_CLONE_PARENT_SETTID = 0x100000,
-};
+enum { HL_CLONE_FS = 0x200, HL_CLONE_FILES = 0x400 };
 
 // hl_clone creates a thread that calls f on the given stack and ends when f returns. It stores the
 // number of the thread in *id, and returns it or -errno.
 static inline long hl_clone(void (*f)(void), void *stack_end, int32_t *id) {
-    long flags = HL_CLONE_VM | HL_CLONE_FS | HL_CLONE_FILES | HL_CLONE_SIGHAND | HL_CLONE_THREAD |
-                 HL_CLONE_SYSVSEM | HL_CLONE_PARENT_SETTID;
+    // As for a thread of the C library, without a thread pointer: CLONE_VM, CLONE_FS, CLONE_FILES,
+    // CLONE_SIGHAND, CLONE_THREAD, CLONE_SYSVSEM, CLONE_PARENT_SETTID.
+    long flags = 0x100 | HL_CLONE_FS | HL_CLONE_FILES | 0x800 | 0x10000 | 0x40000 | 0x100000;
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = 0;

@@ -4,51 +4,39 @@
 // never changes them after 3.x.0.
 #include "python/layout.h"
 
+// What several versions have in common.
+#define CODE_TO_3_10                                                                               \
+    {.filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT}
+#define STRING_TO_3_11 {.length = 16, .state = 32, .ascii = 48, .compact = 72}
+
 static const struct hl_layout known[] = {
-    {.minor = 8,
+    {.minor = 9, // and 3.8
      .thread = {.frame = 24, .activation = HL_ABSENT, .thread_id = 176},
      .frame = {.code = 32,
                .previous = 24,
                .instruction = 104,
                .owner = HL_ABSENT,
                .is_entry = HL_ABSENT},
-     .code =
-         {.filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT},
-     .object = {.type = 8},
-     .string = {.length = 16, .state = 32, .ascii = 48, .compact = 72}},
-    {.minor = 9,
-     .thread = {.frame = 24, .activation = HL_ABSENT, .thread_id = 176},
-     .frame = {.code = 32,
-               .previous = 24,
-               .instruction = 104,
-               .owner = HL_ABSENT,
-               .is_entry = HL_ABSENT},
-     .code =
-         {.filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT},
-     .object = {.type = 8},
-     .string = {.length = 16, .state = 32, .ascii = 48, .compact = 72}},
+     .code = CODE_TO_3_10,
+     .string = STRING_TO_3_11},
     {.minor = 10,
      .thread = {.frame = 24, .activation = 48, .thread_id = 176},
      .activation = {.frame = HL_ABSENT, .previous = 8},
      .frame =
          {.code = 32, .previous = 24, .instruction = 96, .owner = HL_ABSENT, .is_entry = HL_ABSENT},
-     .code =
-         {.filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT},
-     .object = {.type = 8},
-     .string = {.length = 16, .state = 32, .ascii = 48, .compact = 72}},
+     .code = CODE_TO_3_10,
+     .string = STRING_TO_3_11},
     {.minor = 11,
      .thread = {.frame = HL_ABSENT, .activation = 56, .thread_id = 152},
      .activation = {.frame = 8, .previous = 16},
      .frame = {.code = 32, .previous = 48, .instruction = 56, .owner = 69, .is_entry = 68},
      .code = {.filename = 112, .name = 128, .first_line = 72, .lines = 136, .instructions = 184},
-     .object = {.type = 8},
-     .string = {.length = 16, .state = 32, .ascii = 48, .compact = 72}},
+     .string = STRING_TO_3_11},
     {.minor = 12,
      .thread = {.frame = HL_ABSENT, .activation = 56, .thread_id = 136},
      .activation = {.frame = 0, .previous = 8},
      .frame = {.code = 0, .previous = 8, .instruction = 56, .owner = 70, .is_entry = HL_ABSENT},
      .code = {.filename = 112, .name = 128, .first_line = 68, .lines = 136, .instructions = 192},
-     .object = {.type = 8},
      .string = {.length = 16, .state = 32, .ascii = 40, .compact = 56}},
 };
 
@@ -142,8 +130,10 @@ static bool from_table(int minor, const void *runtime, struct hl_layout *l, cons
 
 bool hl_layout_of(int minor, const void *runtime, struct hl_layout *layout, const char **reason) {
     for (size_t i = 0; i < HL_LENGTH(known); i++) {
-        if (known[i].minor != minor) continue;
+        if (known[i].minor != minor && !(minor == 8 && known[i].minor == 9)) continue;
         *layout = known[i];
+        layout->minor = minor;
+        layout->object.type = 8;
         return true;
     }
     if (minor < HL_PYTHON_OLDEST || minor > HL_PYTHON_NEWEST) {

@@ -8,8 +8,8 @@
 
 // struct hl_fde describes the code from start to end.
 struct hl_fde {
-    uintptr_t header;   // of the table that has the entry: .eh_frame_hdr
-    uintptr_t address;  // of the entry itself
+    uintptr_t header;  // of the table that has the entry: .eh_frame_hdr
+    uintptr_t address; // of the entry itself
     uintptr_t start, end;
     struct hl_reader initial; // instructions of the CIE
     struct hl_reader program; // instructions of the FDE
