@@ -29,9 +29,9 @@ const (
 	lookPatience = 10 * time.Second
 	// mostLooked limits the number of processes that are looked at together.
 	mostLooked = 4
-	// mostResident is the resident set size up to which processes are looked at unless the user asks for it: larger ones
-	// would be stopped for 50 ms and more (docs/holders.md).
-	mostResident = 512 << 20
+	// mostResident is the resident set size up to which processes are looked at unless the user asks for it: much larger
+	// ones would be stopped for 50 ms and more (docs/holders.md).
+	mostResident = 1 << 30
 	// mostThreads is the number of threads up to which that is done, for the same reason.
 	mostThreads = 128
 )
