@@ -10,7 +10,7 @@ begin() {
 	fi
 	mkdir -p "$work"
 	work=$(cd "$work" && pwd)
-	(cd "$here" && go build -o "$work/heaplapse" ../../cmd/heaplapse)
+	go build -C "$here/../.." -o "$work/heaplapse" ./cmd/heaplapse
 	cd "$work"
 }
 

@@ -15,7 +15,7 @@ begin() {
 		cd "$work" || exit
 	fi
 	work=$PWD hl=${HEAPLAPSE:-$PWD/heaplapse}
-	[ -n "${HEAPLAPSE:-}" ] || (cd "$here" && CGO_ENABLED=0 go build -o "$hl" ../../cmd/heaplapse) || exit
+	[ -n "${HEAPLAPSE:-}" ] || CGO_ENABLED=0 go build -C "$here/../.." -o "$hl" ./cmd/heaplapse || exit
 }
 
 # need TOOL PACKAGE reports whether there is a tool. A case without its tool is skipped, and fails in CI.
