@@ -103,7 +103,7 @@ func spread[T any](list []T) []T {
 // used iterates over the blocks that are in use.
 func (l *Look) used() func(yield func(blocks.Block) bool) {
 	return func(yield func(blocks.Block) bool) {
-		for _, r := range l.Heap.Blocks.Regions() {
+		for _, r := range l.set.Regions() {
 			for b := range r.All() {
 				if !b.Free && !yield(b) {
 					return

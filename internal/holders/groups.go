@@ -49,7 +49,7 @@ func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
 	}
 	of := map[key]*group{}
 	random := rand.New(rand.NewPCG(1, 2)) // the same numbers each time
-	for _, r := range l.Heap.Blocks.Regions() {
+	for _, r := range l.set.Regions() {
 		words := &blocks.Window{Memory: l.snapshot.Memory, Within: r.Range}
 		for b := range r.All() {
 			if b.Free {

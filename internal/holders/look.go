@@ -27,7 +27,7 @@ import (
 
 // Look is what was seen of a process at one moment. The caller must call Close.
 type Look struct {
-	// Heap has the blocks. It is nil while they are not known, and if malloc of glibc is not used.
+	// Heap is that of glibc's malloc, or nil if the process does not use it.
 	Heap *glibc.Heap
 	// Doubts lists why a block that seems to be lost may be held: not all memory is understood. If there is
 	// any, nothing is said to be lost.
@@ -37,6 +37,9 @@ type Look struct {
 	process  *target.Process
 	samples  *samples.Table // nil if heaplapse's engine does not record the process
 	engine   []blocks.Range // the memory of that engine, which holds no block
+	set      *blocks.Set    // all blocks whose boundaries are known
+	own      []blocks.Range // the memory in which allocators keep their own data
+	problems []error        // what does not fit in the memory of allocators
 	pools    pymalloc.Result
 	taken    time.Time
 	roots    []roots.Root
@@ -114,15 +117,15 @@ func (l *Look) walk() (err error) {
 	}
 	p := glibc.ProcessOf(s.Memory, s.Mappings, l.process.Libc.Path)
 	p.Resident = s.Resident
-	set := &blocks.Set{}
+	l.set = &blocks.Set{}
 	switch l.Heap, err = glibc.Walk(p); {
 	case errors.Is(err, glibc.ErrNoArena):
 	case err != nil:
 		return err
 	default:
-		set = &l.Heap.Blocks
+		l.set, l.own, l.problems = &l.Heap.Blocks, l.Heap.Own, l.Heap.Problems
 	}
-	l.pools, err = pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident}, set)
+	l.pools, err = pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident}, l.set)
 	return err
 }
 
@@ -140,12 +143,12 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	}
 	r := roots.Process{
 		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads,
-		Own: slices.Concat(l.Heap.Own, l.engine), Kernel: kernel,
+		Own: slices.Concat(l.own, l.engine), Kernel: kernel,
 	}
 	if l.python != nil {
 		r.Runtime = l.python.Roots()
 	}
-	l.roots = roots.Of(r, &l.Heap.Blocks)
+	l.roots = roots.Of(r, l.set)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
 		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory,
@@ -171,14 +174,14 @@ func (l *Look) build(o Options) (err error) {
 		MaxBytes: o.MaxBytes, Doubtful: roots.StreamBuffers(s.Memory, l.process.Libc.Symbol("_IO_list_all").Start),
 	}
 	l.python, err = python.Find(python.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: &l.Heap.Blocks,
+		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: l.set,
 	})
 	if err != nil {
 		l.Doubts = append(l.Doubts, err.Error())
 	} else if l.python != nil {
 		options.Content = l.python
 	}
-	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, &l.Heap.Blocks, options)
+	l.graph, err = graph.Build(graph.Memory{Memory: s.Memory, Resident: s.Resident}, l.set, options)
 	return err
 }
 
@@ -198,7 +201,7 @@ func (l *Look) readSamples() (err error) {
 
 func (l *Look) listDoubts() {
 	doubt := func(format string, args ...any) { l.Doubts = append(l.Doubts, fmt.Sprintf(format, args...)) }
-	for _, p := range l.Heap.Problems {
+	for _, p := range l.problems {
 		doubt("%v", p)
 	}
 	for _, m := range l.process.Allocators {
