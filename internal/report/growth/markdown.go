@@ -133,13 +133,21 @@ func frameLine(f siteview.Frame) string {
 }
 
 func (g *Report) markdownRemarks(p *text.Printer) {
-	remarks := append(g.Notes(), g.Warnings()...)
-	if len(remarks) == 0 {
-		return
+	remarks := append(g.Notes(true), g.Warnings()...)
+	if len(remarks) > 0 {
+		p.Linef("")
 	}
-	p.Linef("")
 	for _, r := range remarks {
 		p.Linef("- %s", text.EscapeMarkdown(r))
+	}
+	const width = 110
+	if lines := g.resident(width); len(lines) > 0 {
+		p.Linef("")
+		p.Linef("Where the resident memory was when the recorder looked last:")
+		p.Linef("")
+		for _, line := range lines[2:] {
+			p.Linef("    %s", line)
+		}
 	}
 }
 

@@ -114,11 +114,10 @@ func (p *Process) chance() string {
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.
 const leastUnlisted = 128 << 10
 
-// Notes returns the notes about the result.
-func (g *Report) Notes() []string { return g.notes(false) }
-
-// notes returns the notes about the result, of a report that also has where the resident memory was or has not.
-func (g *Report) notes(seen bool) []string {
+// Notes returns the notes about the result. Those of a page say "see below where the resident memory was" if it is
+// there: see [Report.ShowsResident].
+func (g *Report) Notes(page bool) []string {
+	seen := page && g.ShowsResident()
 	r := g.Result
 	out := append([]string{}, RangeNotes(r.Range)...)
 	if note := g.notJudgedNote(); note != "" {

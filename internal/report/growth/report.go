@@ -138,11 +138,10 @@ func (g *Report) Text(w io.Writer) error {
 	if g.Result.Verdict == verdict.SeriesLeak && !held {
 		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
 	}
-	resident := g.resident()
-	for _, n := range g.notes(len(resident) > 0) {
+	for _, n := range g.Notes(true) {
 		p.Linef("note: %s", n)
 	}
-	for _, line := range resident {
+	for _, line := range g.resident(g.width()) {
 		p.Linef("%s", line)
 	}
 	g.Unnamed.Text(p, g.Flags)

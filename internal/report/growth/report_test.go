@@ -58,23 +58,23 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 	g.Flags = option.Flags{option.Until: "--until"}
 	const advice = "the process hardly ran after snapshot 11: judge the time before (--until 11)"
 	require.Equal(t, advice, g.Next())
-	require.NotContains(t, g.Notes(), advice, "the first line has it")
+	require.NotContains(t, g.Notes(false), advice, "the first line has it")
 
 	g.Result.Verdict, g.Result.Why = verdict.SeriesNoLeak, verdict.NothingGrows
 	g.Result.LargestStable = &g.Result.Sites[0]
-	require.Contains(t, g.Notes(), advice)
-	require.Contains(t, g.Notes(), "leaky::remember<leaky::Request> leaky.cc:105 grew most, by 5.83 MiB, "+
+	require.Contains(t, g.Notes(false), advice)
+	require.Contains(t, g.Notes(false), "leaky::remember<leaky::Request> leaky.cc:105 grew most, by 5.83 MiB, "+
 		"but not long or steadily enough to be called a leak")
 	g.Processes, g.Flags = make([]growthreport.Process, 2), option.Flags{option.Until: "--until", option.Process: "--process"}
-	require.Contains(t, strings.Join(g.Notes(), "\n"), "judge the time before (--process 7 --until 11)",
+	require.Contains(t, strings.Join(g.Notes(false), "\n"), "judge the time before (--process 7 --until 11)",
 		"the numbers are those of the snapshots of one process")
 
 	g.Result.Verdict, g.Result.Why, g.Result.LargestStable = verdict.SeriesLeak, verdict.SitesLeak, nil
-	require.NotContains(t, strings.Join(g.Notes(), "\n"), "hardly ran", "the verdict does not need it")
+	require.NotContains(t, strings.Join(g.Notes(false), "\n"), "hardly ran", "the verdict does not need it")
 }
 
-// TestOnlyTheTextSaysSeeBelow: the lines about the resident memory are in no other form.
-func TestOnlyTheTextSaysSeeBelow(t *testing.T) {
+// TestNotesSeeBelow: where the resident memory was is below in forms that a person reads, and nowhere else.
+func TestNotesSeeBelow(t *testing.T) {
 	g := growthtest.Leaky(t)
 	g.Result.Notes = []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 60 << 20}}
 	g.Result.LastRSS = 4 * g.Result.LastHeap
@@ -84,10 +84,9 @@ func TestOnlyTheTextSaysSeeBelow(t *testing.T) {
 	require.Contains(t, text.String(), "; see below where the resident memory was\n")
 	require.Contains(t, text.String(), "where the resident memory was when the recorder looked last:")
 	require.NoError(t, g.Markdown(&markdown))
-	for _, form := range []string{markdown.String(), strings.Join(g.Notes(), "\n")} {
-		require.Contains(t, form, "in order of likelihood")
-		require.NotContains(t, form, "see below")
-	}
+	require.Contains(t, markdown.String(), "; see below where the resident memory was\n")
+	require.Contains(t, markdown.String(), "\n    RSS ")
+	require.Contains(t, strings.Join(g.Notes(false), "\n"), "in order of likelihood")
 }
 
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas

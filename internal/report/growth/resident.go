@@ -6,20 +6,21 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
 
-// heapIsSmall reports whether the heap explains so little of the resident memory that a reader asks where the rest is.
-func (g *Report) heapIsSmall() bool {
+// ShowsResident reports whether the report tells where the resident memory was: if that is known, and the heap explains
+// so little of it that a reader asks.
+func (g *Report) ShowsResident() bool {
 	const small = 0.6
 	r := g.Result
-	return r.LastRSS > 0 && float64(r.LastHeap) < small*float64(r.LastRSS)
+	return g.Resident != nil && r.LastRSS > 0 && float64(r.LastHeap) < small*float64(r.LastRSS)
 }
 
 // resident are the lines that tell where the resident memory is, if the heap explains little of it.
-func (g *Report) resident() []string {
-	if g.Resident == nil || !g.heapIsSmall() {
+func (g *Report) resident(width int) []string {
+	if !g.ShowsResident() {
 		return nil
 	}
 	var b strings.Builder
-	report := holders.RSS{Result: g.Resident, Width: g.width()}
+	report := holders.RSS{Result: g.Resident, Width: width}
 	if report.Text(&b) != nil {
 		return nil
 	}

@@ -17,15 +17,15 @@ func TestResident(t *testing.T) {
 	}}
 	grew := growth.Note{Kind: growth.NoteProcessGrew, Bytes: 60 * mib}
 	g := &Report{Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen}
-	lines := g.resident()
+	lines := g.resident(0)
 	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last:", "RSS 100 MiB of process 7 (server)"}, lines[:3])
 	assert.Contains(t, lines[3], "40.0 MiB  40 %  blocks of malloc in use")
-	assert.Contains(t, noteText(grew, len(g.resident()) > 0), "; see below where the resident memory was")
-	assert.NotContains(t, noteText(grew, len(g.resident()) > 0), "likelihood")
+	assert.Contains(t, noteText(grew, len(g.resident(0)) > 0), "; see below where the resident memory was")
+	assert.NotContains(t, noteText(grew, len(g.resident(0)) > 0), "likelihood")
 
 	g.Result.LastHeap = 61 * mib
-	assert.Empty(t, g.resident(), "the heap is most of it")
+	assert.Empty(t, g.resident(0), "the heap is most of it")
 	g.Result.LastHeap, g.Resident = 40*mib, nil
-	assert.Empty(t, g.resident(), "nobody has looked")
-	assert.Contains(t, noteText(grew, len(g.resident()) > 0), "in order of likelihood")
+	assert.Empty(t, g.resident(0), "nobody has looked")
+	assert.Contains(t, noteText(grew, len(g.resident(0)) > 0), "in order of likelihood")
 }

@@ -14,20 +14,46 @@ import (
 // Phrase says what holds a block: "held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str", or
 // "lost: no pointer to it was found".
 func Phrase(h *answer.Holder) string {
+	first, way := words(h)
+	switch {
+	case isHeld(h):
+		return "held by " + strings.Join(append([]string{first}, way...), arrow)
+	case len(way) > 1:
+		return first + ": " + strings.Join(way, arrow)
+	}
+	return first
+}
+
+const arrow = " → "
+
+// words are the beginning of a way and the objects on it.
+func words(h *answer.Holder) (first string, way []string) {
 	switch h.Kind {
 	case answer.Lost:
-		return "lost: no pointer to it was found" + inside(h.Path)
+		first = "lost: no pointer to it was found"
 	case answer.Cycle:
-		return "lost: a cycle of blocks that only they hold" + inside(h.Path)
+		first = "lost: a cycle of blocks that only they hold"
 	case answer.Doubtful:
-		return "held at most by stale memory" + inside(h.Path)
+		first = "held at most by stale memory"
 	case answer.NotFound:
-		return "not known: the block is in memory that is not understood"
+		return "not known: the block is in memory that is not understood", nil
+	default:
+		if isJavaScript(h) {
+			return "objects of JavaScript; what holds these is not told", nil
+		}
+		first = clean(origin(h))
 	}
-	if isJavaScript(h) {
-		return "held by objects of JavaScript; what holds these is not told"
+	way = objects(first, h.Path)
+	return way[0], way[1:]
+}
+
+// isHeld reports whether something that the program uses holds the block.
+func isHeld(h *answer.Holder) bool {
+	switch h.Kind {
+	case answer.Lost, answer.Cycle, answer.Doubtful, answer.NotFound:
+		return false
 	}
-	return "held by " + clean(origin(h)) + steps(h.Path)
+	return true
 }
 
 // isJavaScript reports whether a way begins with the variable of Node.js over which all that its isolates own is
@@ -35,14 +61,6 @@ func Phrase(h *answer.Holder) string {
 // seen.
 func isJavaScript(h *answer.Holder) bool {
 	return strings.HasSuffix(h.Name, "per_process::v8_platform")
-}
-
-// inside is the way to a block from the first one, which nothing holds.
-func inside(path []answer.Step) string {
-	if len(path) < 2 || steps(path) == "" {
-		return ""
-	}
-	return ":" + strings.Replace(steps(path), " →", "", 1)
 }
 
 // origin is what the way begins with.
@@ -102,23 +120,26 @@ func in(parts ...string) string {
 	return " (" + strings.Join(known, ", ") + ")"
 }
 
-// steps words the objects on a way. A member follows what it is of; other objects follow an arrow.
-func steps(path []answer.Step) string {
-	var b strings.Builder
+// objects words the objects on a way, which begins with the first one. A member stands behind what it is of. "…" follows
+// the first of several that are linked.
+func objects(first string, path []answer.Step) []string {
+	list := []string{first}
 	for i, s := range path {
+		last := &list[len(list)-1]
 		switch {
 		case i > 0 && path[i-1].Links > 0:
-			b.WriteString(" … → " + clean(s.Type) + in(size(s)))
+			*last += " …"
+			list = append(list, clean(s.Type)+in(size(s)))
 		case named(s.Via):
-			b.WriteString(clean(s.Via) + in(clean(s.Type), size(s)))
+			*last += clean(s.Via) + in(clean(s.Type), size(s))
 		default:
-			b.WriteString(" → " + clean(cmp.Or(s.Type, "…")) + in(size(s)))
+			list = append(list, clean(cmp.Or(s.Type, "…"))+in(size(s)))
 		}
 		if s.Links > 0 && i+1 < len(path) && named(path[i+1].Via) {
-			b.WriteString(clean(path[i+1].Via))
+			list[len(list)-1] += clean(path[i+1].Via)
 		}
 	}
-	return b.String()
+	return list
 }
 
 // named reports whether a step is a member, an attribute or a variable.

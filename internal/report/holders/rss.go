@@ -37,16 +37,13 @@ func (r *RSS) JSON(w io.Writer) error { return text.WriteJSON(w, r.Result) }
 func (r *RSS) Text(w io.Writer) error {
 	lines := []string{r.fit(fmt.Sprintf("RSS %s of process %d", units.Bytes(r.Result.Bytes), r.Result.PID),
 		append([]string{text.Clean(r.Result.Program)}, r.outside()...)...)}
-	last := r.problems()
-	for _, a := range r.Result.Advice[:min(len(r.Result.Advice), mostAdvice)] {
-		last = append(last, r.advice(a))
-	}
-	for _, row := range r.rows(mostLines - len(lines) - len(last)) {
-		begin := r.numbers(row.bytes) + strings.Repeat("  ", row.level)
-		lines = append(lines, r.fit(begin+row.text, row.details...))
-		if row.note != "" {
+	last := r.Remarks()
+	for _, row := range r.Rows(mostLines - len(lines) - len(last)) {
+		begin := r.numbers(row.Bytes) + strings.Repeat("  ", row.Level)
+		lines = append(lines, r.fit(begin+row.Text, row.Details...))
+		if row.Note != "" {
 			const indent = "        "
-			lines = append(lines, indent+text.Clip(row.note, r.width()-len(indent)))
+			lines = append(lines, indent+text.Clip(row.Note, r.width()-len(indent)))
 		}
 	}
 	p := text.Printer{W: w}
@@ -54,6 +51,15 @@ func (r *RSS) Text(w io.Writer) error {
 		p.Linef("%s", line)
 	}
 	return p.Err
+}
+
+// Remarks are lines about what is not known, and about what helps.
+func (r *RSS) Remarks() []string {
+	list := r.problems()
+	for _, a := range r.Result.Advice[:min(len(r.Result.Advice), mostAdvice)] {
+		list = append(list, r.advice(a))
+	}
+	return list
 }
 
 // problems are the lines about what is not known.
@@ -114,17 +120,17 @@ func (r *RSS) outside() (list []string) {
 	return list
 }
 
-// row is a line about parts. A part of another one has a level.
-type row struct {
-	bytes   int64
-	level   int
-	text    string
-	details []string
-	note    string // on a line of its own
+// Row is a line about parts. A part of another one has a level.
+type Row struct {
+	Bytes   int64
+	Level   int
+	Text    string
+	Details []string
+	Note    string // on a line of its own
 }
 
-// rows returns at most n rows, those with most bytes. The last one has what is too little for a row.
-func (r *RSS) rows(n int) (list []row) {
+// Rows returns rows of at most n lines, those with most bytes. The last one has what is too little for a row.
+func (r *RSS) Rows(n int) (list []Row) {
 	for least := leastShare * float64(r.Result.Bytes); ; least *= 1.2 {
 		if list = r.above(least); linesOf(list) <= n || least > float64(r.Result.Bytes) {
 			return list
@@ -132,10 +138,10 @@ func (r *RSS) rows(n int) (list []row) {
 	}
 }
 
-func linesOf(rows []row) (n int) {
+func linesOf(rows []Row) (n int) {
 	for _, row := range rows {
 		n++
-		if row.note != "" {
+		if row.Note != "" {
 			n++
 		}
 	}
@@ -143,36 +149,36 @@ func linesOf(rows []row) (n int) {
 }
 
 // above returns the rows of at least this number of bytes, and one row for all others.
-func (r *RSS) above(least float64) (list []row) {
+func (r *RSS) above(least float64) (list []Row) {
 	rest := int64(0)
 	for _, group := range r.groups() {
-		if bytes := group[0].bytes; group[0].text == "" || float64(bytes) < least {
+		if bytes := group[0].Bytes; group[0].Text == "" || float64(bytes) < least {
 			rest += bytes
 			continue
 		}
 		list = append(list, group[0])
 		for _, part := range group[1:] {
-			if float64(part.bytes) >= least {
+			if float64(part.Bytes) >= least {
 				list = append(list, part)
 			}
 		}
 	}
 	if rest > 0 {
-		list = append(list, row{bytes: rest, text: "other"})
+		list = append(list, Row{Bytes: rest, Text: "other"})
 	}
 	return list
 }
 
 // groups returns all rows, each with its parts. Together they are the resident memory.
-func (r *RSS) groups() [][]row {
-	one := func(text string, details []string, kinds ...rss.Kind) []row {
-		return []row{{bytes: r.Result.Part(kinds...), text: text, details: details}}
+func (r *RSS) groups() [][]Row {
+	one := func(text string, details []string, kinds ...rss.Kind) []Row {
+		return []Row{{Bytes: r.Result.Part(kinds...), Text: text, Details: details}}
 	}
 	stacks := append([]string{}, units.Count(r.Result.Stacks, "thread"))
 	if n := r.Result.EndedStacks; n > 0 {
 		stacks = append(stacks, fmt.Sprintf("%d that have ended", n))
 	}
-	return [][]row{
+	return [][]Row{
 		one("blocks of malloc in use", r.blocks(), rss.Blocks, rss.Mapped),
 		r.free(),
 		one("objects of Python", nil, rss.PythonBlocks),
@@ -222,32 +228,32 @@ func sizesOf(sizes []rss.Size) string {
 }
 
 // free are the rows about free memory of malloc.
-func (r *RSS) free() []row {
+func (r *RSS) free() []Row {
 	m := r.Result.Malloc
 	if m == nil {
-		return []row{{}}
+		return []Row{{}}
 	}
 	part := func(kinds ...rss.Kind) int64 { return r.Result.Part(kinds...) }
 	trim := "malloc_trim returns them"
 	if r.Result.Locked {
 		trim = "locked: malloc_trim does not return them"
 	}
-	return []row{
+	return []Row{
 		{
-			bytes: part(rss.FreePages, rss.FreePinned, rss.FreeEnd, rss.FreeRest, rss.Cached), text: "free memory of malloc",
-			details: []string{units.Count(len(m.Arenas), "arena")},
+			Bytes: part(rss.FreePages, rss.FreePinned, rss.FreeEnd, rss.FreeRest, rss.Cached), Text: "free memory of malloc",
+			Details: []string{units.Count(len(m.Arenas), "arena")},
 		},
-		{bytes: part(rss.FreePages), level: 1, text: "whole pages", details: []string{trim}},
+		{Bytes: part(rss.FreePages), Level: 1, Text: "whole pages", Details: []string{trim}},
 		{
-			bytes: part(rss.FreePinned), level: 1, text: "held by " + units.Bytes(m.Pinned.Live) + " of blocks",
-			details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
-			note:    holding(m.Pinned.Held),
+			Bytes: part(rss.FreePinned), Level: 1, Text: "held by " + units.Bytes(m.Pinned.Live) + " of blocks",
+			Details: []string{"most of " + sizesOf(m.Pinned.Sizes), "on " + units.Grouped(m.Pinned.Pages) + " pages"},
+			Note:    holding(m.Pinned.Held),
 		},
 		{
-			bytes: part(rss.FreeEnd), level: 1, text: "at ends of arenas",
-			details: []string{"malloc_trim does not return them"},
+			Bytes: part(rss.FreeEnd), Level: 1, Text: "at ends of arenas",
+			Details: []string{"malloc_trim does not return them"},
 		},
-		{bytes: part(rss.FreeRest, rss.Cached), level: 1, text: "between blocks, or in caches"},
+		{Bytes: part(rss.FreeRest, rss.Cached), Level: 1, Text: "between blocks, or in caches"},
 	}
 }
 

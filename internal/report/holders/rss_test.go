@@ -117,9 +117,9 @@ func TestRSSFits(t *testing.T) {
 			require.LessOrEqual(t, text.Width(line), report.Width, line)
 		}
 		sum := int64(0)
-		for _, row := range report.rows(9) {
-			if row.level == 0 {
-				sum += row.bytes
+		for _, row := range report.Rows(9) {
+			if row.Level == 0 {
+				sum += row.Bytes
 			}
 		}
 		require.Equal(t, r.Bytes, sum)

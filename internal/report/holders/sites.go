@@ -59,10 +59,13 @@ func Lines(h answer.Held) (lines []string) {
 	lines = append(lines, fmt.Sprintf("what holds it, for %d of its blocks from the first half of the recording:", h.Looked))
 	for i := range h.By {
 		line := fmt.Sprintf("  %2d of %d %s", h.By[i].Blocks, h.Looked, Phrase(&h.By[i]))
-		if float64(h.By[i].Blocks) < stale*float64(h.Looked) {
+		if isFew(h.By[i].Blocks, h.Looked) {
 			line += " (so few may be memory that was not cleared)"
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
+
+// isFew reports whether some of the blocks may be held by memory that was not cleared.
+func isFew(blocks, looked int) bool { return float64(blocks) < stale*float64(looked) }

@@ -186,7 +186,7 @@ func processesIn(g *growth.Report, room int) (table []string) {
 // sitesIn are the table and the notes in a number of lines.
 func (l *Report) sitesIn(g *growth.Report, room int) (lines []string) {
 	rows, notes := []growth.TableRow{}, []string{}
-	for _, n := range g.Notes() {
+	for _, n := range g.Notes(false) {
 		notes = append(notes, "note: "+n)
 	}
 	shown, used := 0, 0

@@ -471,6 +471,7 @@ func TestAccessibility(t *testing.T) {
 	for name, c := range map[string]struct{ file, hash string }{
 		"as it opens": {leaky, ""}, "a site": {leaky, "#site=0&frames=all"}, "a difference": {leaky, "#t=20&base=3"}, "nothing to show": {leaky, "#q=nothing+has+this+name"},
 		"warnings": {python, ""}, "source": {lines(t), "#site=0"}, "processes": {workers(t), "#process=2&site=0"},
+		"holders": {write(t, looked(t)), "#site=0"},
 	} {
 		for _, theme := range []string{"light", "dark"} {
 			t.Run(name+", "+theme, func(t *testing.T) {
@@ -597,7 +598,8 @@ func TestProcesses(t *testing.T) {
 
 // TestNarrowWindows: nothing is wider than the window.
 func TestNarrowWindows(t *testing.T) {
-	for name, c := range map[string]struct{ file, hash string }{"processes": {workers(t), "#site=0"}, "source": {lines(t), "#site=0&frames=all"}} {
+	for name, c := range map[string]struct{ file, hash string }{"processes": {workers(t), "#site=0"}, "source": {lines(t), "#site=0&frames=all"},
+		"holders": {write(t, looked(t)), "#site=0"}} {
 		p := open(t, c.file, c.hash)
 		p.run(do(`for (const e of document.querySelectorAll("details")) e.open = true`))
 		for _, width := range []int{360, 420, 641, 1000} {

@@ -225,7 +225,7 @@ func (b *builder) model(keep int) *Model {
 	unit, factor := g.RateUnit()
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
-		Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(), Causes: b.causes(),
+		Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(), Resident: g.Resident, smallHeap: g.ShowsResident(), Causes: b.causes(),
 		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
 		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:      g.Span(),
@@ -234,7 +234,7 @@ func (b *builder) model(keep int) *Model {
 		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Meaning: g.Meaning(),
 		Processes: g.ProcessesJSON(), rows: g.ProcessRows(),
-		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
+		Notes: append([]string{}, g.Notes(false)...), notes: g.Notes(true), Warnings: g.Warnings(),
 		flags: g.Flags, process: text.Clean(g.Series.Process.Name()), id: growthreport.ProcessID(&g.Series.Process),
 	}
 	for _, i := range b.shown {
@@ -315,7 +315,8 @@ func (b *builder) site(i int) Site {
 		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module),
 		File: text.Clean(v.Blame.File), Line: v.Blame.Line,
 		Callers: v.CallPath(0), Advice: b.g.Advice(s, v), Losses: b.g.SiteLosses(s),
-		Holder: holders.Line(held), Holders: holders.Lines(held), Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,
+		Holder: holders.Line(held), Holders: holders.Lines(held), Looked: held.Looked, Ways: holders.Ways(held),
+		Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,
 		Meaning: growthreport.Meaning(s), key: v.Keys.Site, label: s.Label,
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
 		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor),

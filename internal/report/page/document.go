@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -179,8 +180,11 @@ type fact struct{ Name, Value, More string }
 func (v view) Facts() []fact {
 	out := []fact{{"Heap", text.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
 	if v.RSS != nil {
-		out = append(out, fact{"Process (RSS)", text.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots),
-			units.Bytes(v.RSS.Last-v.Heap.Last) + " of it outside the heap"})
+		outside := "part of the heap was not resident"
+		if bytes := v.RSS.Last - v.Heap.Last; bytes >= 0 {
+			outside = units.Bytes(bytes) + " of it outside the heap"
+		}
+		out = append(out, fact{"Process (RSS)", text.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots), outside})
 	} else {
 		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record records it"})
 	}
@@ -196,6 +200,37 @@ func (v view) Facts() []fact {
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})
 }
 
+// residentRow is a row about a part of the resident memory.
+type residentRow struct {
+	Bytes, Share, Text, Details, Note string
+	Percent                           int
+	Level                             int
+}
+
+// mostResident limits the lines about parts of the resident memory.
+const mostResident = 12
+
+// SmallHeap reports whether the heap explains little of the resident memory.
+func (v view) SmallHeap() bool { return v.smallHeap }
+
+// ResidentBytes is the size of the resident memory.
+func (v view) ResidentBytes() string { return units.Bytes(v.Resident.Bytes) }
+
+// ResidentRows are the parts of the resident memory.
+func (v view) ResidentRows() (rows []residentRow) {
+	for _, r := range (&holders.RSS{Result: v.Resident}).Rows(mostResident) {
+		share := float64(r.Bytes) / float64(max(v.Resident.Bytes, 1))
+		rows = append(rows, residentRow{
+			Bytes: units.Bytes(r.Bytes), Share: units.Percent(share), Percent: int(100*share + 0.5), Level: r.Level,
+			Text: r.Text, Details: strings.Join(r.Details, ", "), Note: r.Note,
+		})
+	}
+	return rows
+}
+
+// ResidentRemarks are lines about what is not known of the resident memory, and about what helps.
+func (v view) ResidentRemarks() []string { return (&holders.RSS{Result: v.Resident}).Remarks() }
+
 // signedRate returns a rate as text; it is empty if the rate is 0, as in a series that is too
 // short.
 func signedRate(rate float64, per string) string {
@@ -208,6 +243,9 @@ func signedRate(rate float64, per string) string {
 	}
 	return text
 }
+
+// PageNotes are the notes about the snapshots.
+func (v view) PageNotes() []string { return v.notes }
 
 // FewRemarks reports whether notes and warnings are shown unfolded.
 func (v view) FewRemarks() bool { return len(v.Notes)+len(v.Warnings) <= 4 }

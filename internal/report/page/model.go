@@ -11,8 +11,10 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
 
 // Cause is a function through which many sites grow.
@@ -49,10 +51,12 @@ type Model struct {
 	// first.
 	Processes []growth.ProcessJSON `json:"processes"`
 	// Causes are functions through which many sites grow.
-	Causes   []Cause  `json:"causes"`
-	Limit    string   `json:"memory_limit,omitempty"`
-	Notes    []string `json:"notes"`
-	Warnings []string `json:"warnings"`
+	Causes []Cause `json:"causes"`
+	Limit  string  `json:"memory_limit,omitempty"`
+	// Resident is where the resident memory was when the recorder looked last; it may be nil.
+	Resident *rss.Result `json:"resident,omitempty"`
+	Notes    []string    `json:"notes"`
+	Warnings []string    `json:"warnings"`
 
 	// Snapshots is the number in the series; Moments are those that are shown.
 	Snapshots int      `json:"snapshots"`
@@ -85,6 +89,9 @@ type Model struct {
 
 	// Pooled are the sites of several processes.
 	Pooled []Pooled `json:"pooled_sites,omitempty"`
+
+	smallHeap bool     // the heap explains little of the resident memory
+	notes     []string // Notes, for a reader of the page
 
 	packed  []byte // the result of pack
 	process string // its name
@@ -138,10 +145,13 @@ type Site struct {
 	// Losses are what memcheck or LeakSanitizer found, in words.
 	Losses []string `json:"losses,omitempty"`
 	// Holder is what holds nearly all blocks of the site, and Holders all that hold some, in words.
-	Holder   string   `json:"holder,omitempty"`
-	Holders  []string `json:"holders,omitempty"`
-	Unnamed  string   `json:"unnamed,omitempty"`
-	Resizing bool     `json:"resizing,omitempty"`
+	Holder  string   `json:"holder,omitempty"`
+	Holders []string `json:"holders,omitempty"`
+	// Looked is the number of blocks of which that is known, and Ways lead to them.
+	Looked   int             `json:"looked,omitempty"`
+	Ways     []*holders.Node `json:"ways,omitempty"`
+	Unnamed  string          `json:"unnamed,omitempty"`
+	Resizing bool            `json:"resizing,omitempty"`
 	// Meaning explains the verdict in at most two sentences.
 	Meaning string `json:"meaning"`
 	// Source is the lines around the one that allocates; nil if they are not shown.

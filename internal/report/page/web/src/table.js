@@ -152,7 +152,7 @@ export class Table {
   paths(site) {
     const facts = [];
     for (const line of site.losses ?? []) facts.push(el("p", {}, line));
-    if (site.holders) facts.push(el("p", {}, site.holders[0]), el("ul", {}, ...site.holders.slice(1).map((line) => el("li", {}, line))));
+    if (site.ways) facts.push(this.ways(site));
     if (site.advice) facts.push(el("p", { class: "next" }, `→ ${site.advice}`));
     if (site.unnamed) facts.push(el("p", { class: "muted" }, site.unnamed));
     if (site.resizing) facts.push(el("p", { class: "muted" }, "a few objects become larger: a table or a buffer that is resized"));
@@ -167,6 +167,27 @@ export class Table {
       ...shown.map((p, n) => this.path(p, site, n)),
       left > 0 && el("button", { type: "button", class: "more", "data-focus": "paths", click: () => { this.allPaths = true; this.draw(); } }, `Show ${left} more call ${left === 1 ? "path" : "paths"}`),
       left === 0 && unlisted > 0 && el("p", { class: "muted" }, `… and ${unlisted} more call ${unlisted === 1 ? "path" : "paths"} that grew less`));
+  }
+
+  // ways draws what holds the blocks of a site: from the variables to the blocks.
+  ways(site) {
+    return el("figure", { class: "ways" },
+      el("figcaption", {}, `What holds it, for ${site.looked} of its blocks from the first half of the recording`),
+      this.nodes(site.ways, site.looked));
+  }
+
+  // nodes are ways that part at one object. Objects that all blocks of a way share stand in a row.
+  nodes(list, looked) {
+    return el("ul", {}, ...list.map((first) => {
+      const row = [first];
+      let last = first;
+      while (last.nodes?.length === 1 && last.nodes[0].blocks === last.blocks) row.push(last = last.nodes[0]);
+      return el("li", { class: first.few ? "muted" : null },
+        el("span", { class: "count" }, `${first.blocks} of ${looked}`),
+        ...row.flatMap((n, i) => [i > 0 && el("span", { class: "arrow" }, " → "), el("bdi", { class: "object" }, n.text)]),
+        first.few && el("span", {}, " so few may be memory that was not cleared"),
+        last.nodes && this.nodes(last.nodes, looked));
+    }));
   }
 
   // firstPaths are the call paths that fit in a window: at least one.

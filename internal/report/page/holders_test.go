@@ -1,0 +1,74 @@
+package page
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// looked builds the page of a recording in which the recorder looked at what holds the memory.
+func looked(t *testing.T) *Model {
+	t.Helper()
+	g := judge(t, testutil.Data(t, "leaky"))
+	way := func(blocks int, last string) answer.Holder {
+		return answer.Holder{Blocks: blocks, Kind: answer.Global, Name: "g_requests", Type: "std::vector<Request>", Path: []answer.Step{
+			{Type: "leaky::Request<with, many, parameters, that, make, the, name, long>", Length: 41203}, {Type: last},
+		}}
+	}
+	g.Holders = holders.Sites{}
+	g.Holders.Add(g.Result.Sites[0].Members[0], answer.Held{Looked: 30, By: []answer.Holder{
+		way(18, "char[]"), way(10, "leaky::Body"), {Blocks: 2, Kind: answer.Stack, Name: "worker"},
+	}})
+	g.Result.LastRSS = 4 * g.Result.LastHeap
+	g.Resident = &rss.Result{
+		Schema: rss.Schema, PID: 7, Program: "leaky", Bytes: g.Result.LastRSS, Kernel: g.Result.LastRSS,
+		Parts:  []rss.Part{{Kind: rss.Code, Bytes: g.Result.LastRSS / 4}, {Kind: rss.Anonymous, Bytes: g.Result.LastRSS * 3 / 4}},
+		Files:  []rss.Mapping{{Name: "/usr/lib/libtorch_cpu.so", Bytes: g.Result.LastRSS / 4, Largest: 9, Count: 4}},
+		Shared: []rss.Mapping{}, Anonymous: []rss.Mapping{}, Allocators: []string{},
+		Advice: []rss.Advice{{Means: rss.Trim, Bytes: 3 << 20}}, Problems: []string{},
+	}
+	m, err := Build(Options{Growth: g, Tool: "test"})
+	require.NoError(t, err)
+	return m
+}
+
+// TestWaysAreDrawn: objects that ways share stand once, and a way of few blocks is marked.
+func TestWaysAreDrawn(t *testing.T) {
+	p := open(t, write(t, looked(t)), "#site=0")
+	require.Equal(t, []string{"28 of 30", "18 of 30", "10 of 30", "2 of 30"},
+		eval[[]string](p, `[...document.querySelectorAll(".ways .count")].map(e => e.textContent)`))
+	require.Equal(t, []string{
+		"g_requests (std::vector<Request>)", "leaky::Request<with, many, parameters, that, make, the, name, long> (41,203 entries)",
+		"char[]", "leaky::Body", `the stack of thread "worker"`,
+	}, eval[[]string](p, `[...document.querySelectorAll(".ways .object")].map(e => e.textContent)`))
+	require.Contains(t, eval[string](p, `document.querySelector(".ways li.muted").textContent`), "2 of 30")
+	require.Contains(t, eval[string](p, `document.querySelector(".ways li.muted").textContent`), "so few")
+}
+
+// TestWhereTheResidentMemoryIs is in the document itself, unfolded if the heap explains little of it.
+func TestWhereTheResidentMemoryIs(t *testing.T) {
+	m := looked(t)
+	var b bytes.Buffer
+	require.NoError(t, (&Document{models: []*Model{m}}).HTML(&b))
+	for _, want := range []string{
+		`<details class="resident" open>`, "other private memory", "programs, libraries and files", "libtorch_cpu.so", "helps: malloc_trim(0), 3.00 MiB",
+	} {
+		require.Contains(t, b.String(), want)
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "docs/schema/report.schema.json"))
+	require.NoError(t, err)
+	b.Reset()
+	require.NoError(t, m.JSON(&b))
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(b.String()))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(document))
+}
