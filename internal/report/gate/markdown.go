@@ -170,7 +170,7 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 	if r.Stacks > 1 {
 		fmt.Fprintf(&b, "\nThe largest of %d call paths.\n", r.Stacks)
 	}
-	if line := holder(r); line != "" {
+	if line := nowHeld(r); line != "" {
 		fmt.Fprintf(&b, "\n%s.\n", text.EscapeMarkdown(line))
 	}
 	for _, line := range g.losses(r, "") {

@@ -56,7 +56,7 @@ func (g *Report) details(r *gate.Row) (out []string) {
 	if path != "" {
 		out = append(out, path)
 	}
-	if line := holder(r); line != "" {
+	if line := nowHeld(r); line != "" {
 		out = append(out, line)
 	}
 	out = append(out, g.losses(r, path)...)

@@ -228,7 +228,7 @@ func (g *Report) sarifMessage(r *gate.Row) string {
 	if line := viewOf(r).CallPath(logWidth - 5); line != "" {
 		text += " Call path: " + line + "."
 	}
-	if line := holder(r); line != "" {
+	if line := nowHeld(r); line != "" {
 		text += " It is " + line + "."
 	}
 	for _, line := range siteview.Losses(g.lost(r)) {

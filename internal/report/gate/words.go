@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/evidence"
@@ -121,6 +122,15 @@ func holder(r *gate.Row) string {
 		return ""
 	}
 	return text.Clip(r.Site.Holder, most)
+}
+
+// nowHeld is holder in the words of a report: "now held by …", because it may have been another holder before.
+func nowHeld(r *gate.Row) string {
+	line := holder(r)
+	if strings.HasPrefix(line, "held by ") {
+		return "now " + line
+	}
+	return line
 }
 
 // lost are the records of other tools on the function of a row.
