@@ -23,6 +23,8 @@ type Decoder struct {
 	// Merge adds the rows of one stack, unless they are samples that must be scaled one by one.
 	// Head.Rows counts the rows of the file in any case.
 	Merge bool
+	// Births reads when memory was allocated, where the file has it.
+	Births bool
 
 	lines   lineReader
 	profile profileReader
@@ -45,6 +47,7 @@ type Decoder struct {
 	pending []byte // the last row, until what follows shows whether it is whole
 	goText  bool   // Go's statistics follow the rows, instead of mappings
 	at      int    // line number of the row being decoded
+	row     int    // the position of the last row; -1 if it was merged
 
 	full     bool  // maxRows was reached
 	noRoom   error // of Check, when the rows needed more memory
@@ -303,6 +306,9 @@ func (d *Decoder) bodyLine(line []byte) {
 	case bytes.Equal(line, goStatistics):
 		d.goText = true
 	case len(line) == 0 || line[0] == '#' || len(bytes.TrimSpace(line)) == 0:
+		if d.Births && bytes.HasPrefix(line, birthsPrefix) {
+			d.births(line)
+		}
 	default:
 		d.pending = append(d.pending, line...)
 	}
@@ -411,6 +417,7 @@ func (d *Decoder) badRow(line []byte) {
 // add appends a row and updates the sums.
 func (d *Decoder) add(s Sample) {
 	if !d.merge(s) {
+		d.row = len(d.snap.Samples)
 		d.full = len(d.snap.Samples) >= maxRows
 		samples, err := grow.Append(d.snap.Samples, s, d.Check)
 		d.snap.Samples, d.noRoom = samples, cmp.Or(d.noRoom, err)
@@ -461,6 +468,8 @@ func (d *Decoder) merge(s Sample) bool {
 	if int(row) < len(rows) && rows[row].Stack == s.Stack && !rows[row].Truncated && !isNegative(rows[row].Counts) {
 		if sum := rows[row].Counts.Add(s.Counts); !isNegative(sum) { // negative: overflow
 			rows[row].Counts = sum
+			delete(d.snap.Births, int(row))
+			d.row = -1
 			return true
 		}
 	}

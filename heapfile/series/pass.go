@@ -42,8 +42,17 @@ var errStopped = errors.New("stopped")
 
 // Read reads one snapshot again. A file that has other stacks or rows than before gives an error
 // that wraps [ErrChanged].
-func (s *Series) Read(index int) (*Snapshot, error) {
-	snap, err := s.files[index].decode(newDecoder(s.check))
+func (s *Series) Read(index int) (*Snapshot, error) { return s.readAgain(index, newDecoder(s.check)) }
+
+// ReadBirths is Read, and reads when memory was allocated, too.
+func (s *Series) ReadBirths(index int) (*Snapshot, error) {
+	d := newDecoder(s.check)
+	d.Births = true
+	return s.readAgain(index, d)
+}
+
+func (s *Series) readAgain(index int, d *heapfile.Decoder) (*Snapshot, error) {
+	snap, err := s.files[index].decode(d)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +75,7 @@ func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (
 	if changed {
 		return nil, fmt.Errorf("%s: %w", head.Path, ErrChanged)
 	}
-	return &Snapshot{Head: head, Samples: again.Samples, Stacks: s.Stacks}, nil
+	return &Snapshot{Head: head, Samples: again.Samples, Births: again.Births, Stacks: s.Stacks}, nil
 }
 
 // scan reads all files for the first time.

@@ -102,6 +102,9 @@ type Head struct {
 type Snapshot struct {
 	*Head
 	Samples []heapfile.Sample
+	// Births tells when the memory of rows was allocated, by their position in Samples, if the snapshot was read by
+	// [Series.ReadBirths].
+	Births map[int][]heapfile.Birth
 	// Stacks holds the stacks that Samples refer to: those of the series.
 	Stacks *StackTable
 }
