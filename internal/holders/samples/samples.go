@@ -62,29 +62,49 @@ var ErrMalformed = errors.New("malformed table of heaplapse's engine")
 
 // Read reads the tables. It returns an empty Table if the engine does not record.
 func Read(memory blocks.Memory, engine Engine) (*Table, error) {
-	t := &Table{memory: memory}
-	live, err := words(memory, engine.Live, 4)
+	t, live, err := open(memory, engine)
 	if err != nil {
 		return nil, err
 	}
-	sites, err := words(memory, engine.Sites, 2)
+	if err := t.readOwn(live[2], live[3]); err != nil {
+		return nil, err
+	}
+	return t, t.readLive(live[0], maxPlaces)
+}
+
+// ErrLimit is returned by ReadLive if there are more samples.
+var ErrLimit = errors.New("too many live samples")
+
+// ReadLive reads the samples, of which there are at most some, but not Own. The process may go on.
+func ReadLive(memory blocks.Memory, engine Engine, most uint64) (*Table, error) {
+	t, live, err := open(memory, engine)
 	if err != nil {
 		return nil, err
+	}
+	const sparse = 4 // a table that has just grown has one sample in four places
+	return t, t.readLive(live[0], sparse*most)
+}
+
+// open reads where the tables are, and all but their content.
+func open(memory blocks.Memory, engine Engine) (*Table, []uint64, error) {
+	t := &Table{memory: memory}
+	live, err := words(memory, engine.Live, 4)
+	if err != nil {
+		return nil, nil, err
+	}
+	sites, err := words(memory, engine.Sites, 2)
+	if err != nil {
+		return nil, nil, err
 	}
 	t.sites = sites[0]
 	if t.nsites, err = number(memory, sites[1]); err == nil && t.nsites > maxSites {
 		err = fmt.Errorf("%d sites: %w", t.nsites, ErrMalformed)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if t.Newest, err = number(memory, live[1]); err != nil {
-		return nil, err
-	}
-	if err := t.readOwn(live[2], live[3]); err != nil {
-		return nil, err
-	}
-	return t, t.readLive(live[0])
+	t.Newest, err = number(memory, live[1])
+	return t, live, err
 }
 
 func (t *Table) readOwn(start, end uint64) error {
@@ -108,8 +128,9 @@ func (t *Table) readOwn(start, end uint64) error {
 	return nil
 }
 
-// readLive reads the table that a pointer leads to. While an entry is moved, it may be there twice.
-func (t *Table) readLive(pointer uint64) error {
+// readLive reads the table that a pointer leads to, of at most some places. While an entry is moved, it may be there
+// twice.
+func (t *Table) readLive(pointer, most uint64) error {
 	current, err := words(t.memory, pointer, 1)
 	if err != nil {
 		return err
@@ -123,6 +144,9 @@ func (t *Table) readLive(pointer uint64) error {
 	}
 	if table[1] >= maxPlaces {
 		return fmt.Errorf("%d places: %w", table[1], ErrMalformed)
+	}
+	if table[1] >= most {
+		return ErrLimit
 	}
 	b := make([]byte, chunkSize)
 	for at, left := table[0], (table[1]+1)*placeSize; left > 0; {

@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/holders/samples"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/births"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
@@ -86,6 +89,8 @@ type files struct {
 	directory
 	identity
 	snapshot       *os.File // that is being written, or nil
+	annotated      births.Writer
+	live           *births.Process // nil: not known yet
 	events, frames lines
 	failed         problem
 }
@@ -114,6 +119,7 @@ func (f *files) apply(k kind, body []byte) error {
 		f.remove(f.temporary()) // of a process of this number
 		var err error
 		f.snapshot, err = f.create(f.temporary())
+		f.annotated = births.Writer{Out: f.snapshot, Take: f.births}
 		f.fail(err)
 	case data:
 		f.write(body)
@@ -135,10 +141,30 @@ func (f *files) write(b []byte) {
 	if f.snapshot == nil {
 		return
 	}
-	if _, err := f.snapshot.Write(b); err != nil {
+	if _, err := f.annotated.Write(b); err != nil {
 		f.fail(err)
 		f.drop()
 	}
+}
+
+// births tells when the live samples of the process were allocated, or returns nil. A process that cannot be read is
+// recorded without that.
+func (f *files) births(period int64) *births.Births {
+	if f.live == nil {
+		f.live = &births.Process{Image: f.image}
+		if p, err := target.Open(f.pid); err == nil && p.Engine != nil {
+			f.live.Memory = p.Memory
+			f.live.Engine = samples.Engine{Live: p.Engine.Symbol(samples.Live).Start, Sites: p.Engine.Symbol(samples.Sites).Start}
+		}
+	}
+	if f.live.Engine.Live == 0 || f.live.Engine.Sites == 0 {
+		return nil
+	}
+	b, err := f.live.Take(period)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // finish gives a snapshot its name. It returns an error if the engine's message is malformed.
@@ -154,7 +180,7 @@ func (f *files) finish(body []byte) error {
 	if f.snapshot == nil {
 		return nil // it could not be written
 	}
-	err := f.snapshot.Close()
+	err := errors.Join(f.annotated.Flush(), f.snapshot.Close())
 	f.snapshot = nil
 	if err == nil {
 		err = f.rename(f.temporary(), fmt.Sprintf("%s_%d.%04d.heap", f.stem, f.pid, n))
