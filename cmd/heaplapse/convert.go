@@ -43,6 +43,7 @@ standard output.
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
+	f.Ages = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.out, "output", "o", "", "write to `OUT`: a directory, a file or - (required)")
@@ -57,7 +58,7 @@ standard output.
 	})
 	convertFormats.Complete(cmd)
 	flagset.SampleTypes.Complete(cmd)
-	help.Levels(cmd, "merge delta diff output format sample process focus ignore",
+	help.Levels(cmd, "older-than merge delta diff output format sample process focus ignore",
 		"max-samples keep-allocator-frames demangle binary sysroot debug-dir debuginfod")
 	return cmd
 }

@@ -38,6 +38,7 @@ loops are skipped. CUM also includes the memory that its callees allocated. If t
 processes, it lists all, and the functions of the largest.
 
   heaplapse top DIR
+  heaplapse top DIR --older-than 10m    what has been in use for ten minutes and longer
   heaplapse top DIR --snapshot 12 --top 5`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
@@ -49,13 +50,14 @@ processes, it lists all, and the functions of the largest.
 	})
 	flagset.SampleTypes.Complete(cmd)
 	f.Usual = "the one with the largest heap"
+	f.Ages = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` functions")
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
-	help.Levels(cmd, "snapshot sample process focus ignore top output format",
+	help.Levels(cmd, "snapshot older-than sample process focus ignore top output format",
 		"strict demangle binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
@@ -92,7 +94,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
-	top.Limit, top.Flags, top.Processes = f.limit, flagname.All(), processes
+	top.Limit, top.Flags, top.Processes, top.OlderThan = f.limit, flagname.All(), processes, f.OlderThan
 	top.Style = f.Style.On(a.Out, !f.ToStdout())
 	return f.Render(a.Out, top)
 }

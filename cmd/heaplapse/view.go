@@ -41,6 +41,7 @@ to it.
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
+	f.Ages = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.port, "port", 0, "listen on port `N` of 127.0.0.1 (0: any free port)")
@@ -48,7 +49,7 @@ to it.
 		defineKeepAllocator(flags, &f.keepAllocator)
 		flags.StringVar(&f.sourceRoot, "source-root", "", "show source files below `DIR` (default: the current directory; for a bundle: none)")
 	})
-	help.Levels(cmd, "process focus ignore port no-browser source-root",
+	help.Levels(cmd, "older-than process focus ignore port no-browser source-root",
 		"strict demangle keep-allocator-frames binary sysroot debug-dir debuginfod perf-map no-cache")
 	return cmd
 }

@@ -29,7 +29,7 @@ func NewSide(s *series.Series, symbols *symbolize.Symbols, index int, filter *sy
 	if err != nil {
 		return nil, err
 	}
-	side := &Side{Series: s, Symbols: symbols, Head: s.Heads[index], Filter: filter, index: map[symbolize.SiteID]int{}}
+	side := &Side{Series: s, Symbols: symbols, Head: snap.Head, Filter: filter, index: map[symbolize.SiteID]int{}}
 	for _, row := range snap.Samples {
 		if !filter.Keep(row.Stack) {
 			continue

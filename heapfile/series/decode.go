@@ -11,11 +11,12 @@ import (
 type decodeOptions struct {
 	workers int
 	check   func(more int64) error
+	births  bool
 }
 
 // newDecoder returns a decoder. check may be nil.
-func newDecoder(check func(more int64) error) *heapfile.Decoder {
-	return &heapfile.Decoder{Merge: true, Check: fatal(check)}
+func newDecoder(check func(more int64) error, births bool) *heapfile.Decoder {
+	return &heapfile.Decoder{Merge: true, Check: fatal(check), Births: births}
 }
 
 // fatal returns a check whose error ends the series, or nil.
@@ -56,7 +57,7 @@ func (f *sourceFile) decode(d *heapfile.Decoder) (*heapfile.Snapshot, error) {
 func decodeAll(files []sourceFile, o decodeOptions, deliver func(inorder.Decoded) error) error {
 	all := inorder.Files{
 		Len: len(files), Workers: o.workers,
-		NewDecoder: func() *heapfile.Decoder { return newDecoder(o.check) },
+		NewDecoder: func() *heapfile.Decoder { return newDecoder(o.check, o.births) },
 		Read:       func(i int, d *heapfile.Decoder) (*heapfile.Snapshot, error) { return files[i].decode(d) },
 	}
 	return all.Decode(deliver)

@@ -21,7 +21,7 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		var ids renumberings
-		err := decodeAll(s.files, decodeOptions{workers, s.check}, func(d inorder.Decoded) error {
+		err := decodeAll(s.files, decodeOptions{workers, s.check, s.than > 0}, func(d inorder.Decoded) error {
 			if d.Err != nil {
 				return d.Err
 			}
@@ -42,17 +42,13 @@ var errStopped = errors.New("stopped")
 
 // Read reads one snapshot again. A file that has other stacks or rows than before gives an error
 // that wraps [ErrChanged].
-func (s *Series) Read(index int) (*Snapshot, error) { return s.readAgain(index, newDecoder(s.check)) }
+func (s *Series) Read(index int) (*Snapshot, error) { return s.read(index, s.than > 0) }
 
 // ReadBirths is Read, and reads when memory was allocated, too.
-func (s *Series) ReadBirths(index int) (*Snapshot, error) {
-	d := newDecoder(s.check)
-	d.Births = true
-	return s.readAgain(index, d)
-}
+func (s *Series) ReadBirths(index int) (*Snapshot, error) { return s.read(index, true) }
 
-func (s *Series) readAgain(index int, d *heapfile.Decoder) (*Snapshot, error) {
-	snap, err := s.files[index].decode(d)
+func (s *Series) read(index int, births bool) (*Snapshot, error) {
+	snap, err := s.files[index].decode(newDecoder(s.check, births))
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +71,18 @@ func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (
 	if changed {
 		return nil, fmt.Errorf("%s: %w", head.Path, ErrChanged)
 	}
-	return &Snapshot{Head: head, Samples: again.Samples, Births: again.Births, Stacks: s.Stacks}, nil
+	snap := &Snapshot{Head: head, Samples: again.Samples, Births: again.Births, Stacks: s.Stacks}
+	if s.than > 0 {
+		return s.older(snap, s.than)
+	}
+	return snap, nil
 }
 
 // scan reads all files for the first time.
 func (s *Series) scan(o Options) error {
 	m := merger{series: s, visit: o.Visit}
 	done, all := 0, len(s.files)
-	err := decodeAll(s.files, decodeOptions{o.Workers, o.Check}, func(d inorder.Decoded) error {
+	err := decodeAll(s.files, decodeOptions{workers: o.Workers, check: o.Check}, func(d inorder.Decoded) error {
 		if done++; o.Progress != nil {
 			o.Progress(done, all)
 		}

@@ -146,7 +146,7 @@ func joinProcesses(list []Process) string {
 // is usable. The problems and warnings of the recording are not those of the series.
 func (r *Recording) Open(process int, o Options) (*Series, error) {
 	s := r.series(process, o)
-	return s.read(r, o)
+	return s.readAll(r, o)
 }
 
 // OpenOne reads the snapshots of the process that the options choose. The series has the problems
@@ -166,7 +166,7 @@ func (r *Recording) OpenOne(o Options) (*Series, error) {
 		s.Chosen = r.mainFor
 		s.warnOthers()
 	}
-	return s.read(r, o)
+	return s.readAll(r, o)
 }
 
 func (r *Recording) series(process int, o Options) *Series {
@@ -174,11 +174,11 @@ func (r *Recording) series(process int, o Options) *Series {
 	return &Series{
 		Process: p, Others: slices.Delete(slices.Clone(r.Processes), process, process+1),
 		Stacks: &StackTable{}, Symbols: map[Place]heapfile.Symbol{},
-		files: p.files, found: r.found, check: o.Check,
+		files: p.files, found: r.found, check: o.Check, than: o.OlderThan,
 	}
 }
 
-func (s *Series) read(r *Recording, o Options) (*Series, error) {
+func (s *Series) readAll(r *Recording, o Options) (*Series, error) {
 	if err := s.scan(o); err != nil {
 		return nil, err
 	}
@@ -187,6 +187,9 @@ func (s *Series) read(r *Recording, o Options) (*Series, error) {
 	}
 	s.Clock = newClock(s.Heads, s.useManifest(r.known.of(s.files[0])))
 	s.Triggers = inferTriggers(s.Heads, s.Clock)
+	for _, h := range s.Heads {
+		h.HasAlloc = h.HasAlloc && s.than == 0
+	}
 	s.warn()
 	return s, nil
 }

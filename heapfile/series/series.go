@@ -3,6 +3,7 @@ package series
 import (
 	"io"
 	"io/fs"
+	"time"
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -35,6 +36,9 @@ type Options struct {
 	// Progress, if not nil, is called after each file with the number of files that were read and
 	// the number of all files.
 	Progress func(done, all int)
+	// OlderThan, if not 0, leaves out of the snapshots that [Series.All] and [Series.Read] return what was allocated
+	// less than that before them. Visit gets whole snapshots.
+	OlderThan time.Duration
 	// Visit, if not nil, is called with each snapshot in order while it is read. The Samples are
 	// valid only until Visit returns. Clock and Warnings of the series are not known yet.
 	Visit func(*Snapshot) error
@@ -80,6 +84,7 @@ type Series struct {
 	repeated []int                  // numbers of the snapshots that repeat the one before
 	found    []sourceFile           // all, in the order in which they were found
 	check    func(more int64) error // may be nil
+	than     time.Duration          // of Options.OlderThan
 	// recording is closed with the series; may be nil.
 	recording *Recording
 }

@@ -54,6 +54,8 @@ type Source struct {
 	Check func(more int64) error
 	// Symbols complements a bundle, which has no cache.
 	Symbols symbolize.Options
+	// OlderThan, if not 0, leaves out what was allocated less than that before a snapshot.
+	OlderThan time.Duration
 	// Focus and Ignore, if not nil, select stacks.
 	Focus, Ignore *regexp.Regexp
 }
@@ -167,7 +169,7 @@ func (p *Pipeline) reading(
 ) (*series.Series, error) {
 	update, end := p.progress("reading snapshots")
 	defer end()
-	return open(series.Options{Process: o.Process, Visit: visit, Check: o.Check, Progress: update})
+	return open(series.Options{Process: o.Process, OlderThan: o.OlderThan, Visit: visit, Check: o.Check, Progress: update})
 }
 
 // FromBundle reports whether the series is that of a bundle.

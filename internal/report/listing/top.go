@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -38,6 +39,8 @@ type Top struct {
 	Processes []TopProcess
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
+	// OlderThan is set if younger memory was left out.
+	OlderThan time.Duration
 	// Flags are those that the text advises.
 	Flags option.Flags
 	text.Style
@@ -143,7 +146,11 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 func (t *Top) Text(w io.Writer) error {
 	p := &text.Printer{W: w, Links: siteview.Links(t.Style, t.symbols)}
 	t.processTable(p)
-	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
+	age := ""
+	if t.OlderThan > 0 {
+		age = " that was allocated more than " + t.OlderThan.String() + " before"
+	}
+	p.Linef("%s: %s of %s%s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type, age)
 	rows := text.FirstRows(t.Rows, t.Limit)
 	var files []string
 	for _, r := range rows {
@@ -219,11 +226,12 @@ func (t *Top) JSON(w io.Writer) error {
 		Snapshot  string                 `json:"snapshot"`
 		Sample    convert.SampleType     `json:"sample"`
 		Total     int64                  `json:"total"`
+		OlderThan float64                `json:"older_than_seconds,omitempty"`
 		Processes []topProcessJSON       `json:"processes"`
 		Rows      []TopRow               `json:"rows"`
 		Unnamed   []siteview.UnnamedJSON `json:"unnamed"`
 	}{
-		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.processesJSON(), append([]TopRow{}, t.Rows...),
+		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.processesJSON(), append([]TopRow{}, t.Rows...),
 		t.Unnamed.JSON(),
 	})
 }

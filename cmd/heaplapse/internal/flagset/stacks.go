@@ -3,6 +3,7 @@ package flagset
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,6 +27,9 @@ type Stacks struct {
 	Series
 	Symbols
 	filter
+	// Ages is set before Add by commands that can leave young memory out.
+	Ages      bool
+	OlderThan time.Duration
 }
 
 // Add adds the flags.
@@ -33,6 +37,10 @@ func (f *Stacks) Add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		f.Series.Define(flags)
 		f.filter.define(flags)
+		if f.Ages {
+			flags.Var(Time(&f.OlderThan, 0), "older-than",
+				"count only memory in use that was allocated more than `TIME` before the snapshot, like 10m")
+		}
 	})
 	f.Symbols.Add(cmd)
 }
@@ -43,7 +51,7 @@ func (f *Stacks) Source() (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Focus, o.Ignore = f.focus, f.ignore
+	o.Focus, o.Ignore, o.OlderThan = f.focus, f.ignore, f.OlderThan
 	return o, nil
 }
 
