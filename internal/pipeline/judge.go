@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/processes"
@@ -31,7 +32,12 @@ type Judgement struct {
 	// Most of them. Those after the first are read again.
 	Each func(Judged) error
 	Most int
+	// Survival tells also how much of what was allocated in each part of the series survives the next ones.
+	Survival bool
 }
+
+// builtinEngine is the name of the engine whose snapshots tell when memory was allocated.
+const builtinEngine = "builtin"
 
 // Judged is the report on a process, and how many were judged.
 type Judged struct {
@@ -335,6 +341,13 @@ func (p *Pipeline) judge(
 		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
 	}
 	report.Holders, report.Resident = p.holders(in)
+	if m := in.Manifest; m != nil && m.Recording != nil && m.Recording.Engine == builtinEngine {
+		ofJudged := ages.Options{First: result.First, Last: result.Last, Whole: o.Survival}
+		var err error
+		if report.Ages, err = ages.Read(in.Series, in.Symbols, ofJudged); err != nil {
+			return nil, err
+		}
+	}
 	if losses.index != nil {
 		report.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
 	}

@@ -152,6 +152,13 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	for _, m := range measure.Lines(s, unit, factor, !g.Series.Heads[g.Result.First].NoObjects) {
 		p.Linef("   %-9s %s", m.Of, m.Text)
 	}
+	for i, line := range g.survival(s) {
+		of := ""
+		if i == 0 {
+			of = "births"
+		}
+		p.Linef("   %-9s %s", of, line)
+	}
 	for _, line := range holders.Lines(g.Holders.Of(s.Members)) {
 		p.Linef("   %s", line)
 	}

@@ -138,6 +138,7 @@ type siteJSON struct {
 	High         *float64         `json:"bytes_per_hour_high"`
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
+	Old          *float64         `json:"old_share,omitempty"`
 	Imported     float64          `json:"imported_share,omitempty"`
 	Parts        []partJSON       `json:"parts,omitempty"`
 	Pool         *poolJSON        `json:"pool,omitempty"`
@@ -244,13 +245,17 @@ func (g *Report) perHour(slope float64) *float64 {
 
 func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 	v := g.Describe(s)
+	var old *float64
+	if share, ok := g.Ages.Old(s.Members); ok {
+		old = &share
+	}
 	return siteJSON{
 		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Stacks: len(s.Members),
 		SiteKey: v.Keys.Site, KeyKind: v.Keys.Kind, PathKey: v.Keys.Path,
 		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.ImportShare),
+		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Old: old, Imported: text.Finite(s.ImportShare),
 		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members)),
 		Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}

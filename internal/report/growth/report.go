@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -38,6 +39,8 @@ type Report struct {
 	Losses *evidence.Joined
 	// Holders are what holds the blocks of the sites; it may be nil.
 	Holders holders.Sites
+	// Ages tell when the memory of the sites was allocated; it may be nil.
+	Ages *ages.Ages
 	// Resident is where the resident memory was, as the recorder saw it last; it may be nil.
 	Resident *rss.Result
 	siteview.Options

@@ -67,14 +67,17 @@ func (g *Report) TableHead() string {
 
 // columns are those before the trend. rate is the title of that of rates.
 func (g *Report) columns(rate string) text.Table {
-	return text.NewTable(
-		g.width(),
-		text.Column{Head: "#", Width: 3},
-		text.Column{Head: " VERDICT", Width: 15, Left: true},
-		text.Column{Head: "GROWTH", Width: 10, Narrow: 9},
-		text.Column{Head: rate, Width: 12, Narrow: 9, Rank: 1},
-		text.Column{Head: "NOW", Width: 10, Narrow: 9, Rank: 2},
-	)
+	columns := []text.Column{
+		{Head: "#", Width: 3},
+		{Head: " VERDICT", Width: 15, Left: true},
+		{Head: "GROWTH", Width: 10, Narrow: 9},
+		{Head: rate, Width: 12, Narrow: 9, Rank: 1},
+		{Head: "NOW", Width: 10, Narrow: 9, Rank: 2},
+	}
+	if g.Ages != nil {
+		columns = append(columns, text.Column{Head: "OLD", Width: 5, Rank: 3})
+	}
+	return text.NewTable(g.width(), columns...)
 }
 
 func rateHeading(unit string) string {
@@ -154,8 +157,11 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) TableRow {
 	unit, factor := g.RateUnit()
 	label := LabelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
-	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
-		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
+	cells := []string{rank, " " + label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope * factor), units.Bytes(g.Now(s))}
+	if g.Ages != nil {
+		cells = append(cells, g.oldShare(s))
+	}
+	numbers := columns.Row(cells...) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
 	return TableRow{Lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
 }
 
