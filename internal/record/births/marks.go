@@ -12,7 +12,7 @@ type mark struct {
 }
 
 // maxMarks limits the times that are told apart. Older ones are farther apart.
-const maxMarks = 24
+const maxMarks = 40
 
 // marks are the moments of snapshots, in order. Moments are only ever removed, so that what was allocated between two
 // of them stays together in all later snapshots.

@@ -1,0 +1,142 @@
+package births
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+var start = time.UnixMilli(1_795_676_287_000)
+
+// TestMarks: numbers are told apart by the moments of snapshots; of long series the older moments are farther apart, and
+// one that was removed never comes back.
+func TestMarks(t *testing.T) {
+	var m marks
+	for i := range 5 {
+		m.add(uint32(10*(i+1)), start.Add(time.Duration(i)*time.Second))
+	}
+	for number, want := range map[uint32]int{1: 0, 10: 0, 11: 1, 50: 4, 51: 4} {
+		assert.Equal(t, want, m.of(number), "%d", number)
+	}
+	for i := 5; i < 5000; i++ {
+		before := slices.Clone(m)
+		m.add(uint32(10*(i+1)), start.Add(time.Duration(i)*time.Second))
+		for _, mark := range m[:len(m)-1] {
+			require.Contains(t, before, mark)
+		}
+		require.LessOrEqual(t, len(m), maxMarks)
+	}
+	assert.Equal(t, mark{10, start}, m[0])
+	for i := 2; i < len(m)-1; i++ {
+		age := m[len(m)-1].at.Sub(m[i].at)
+		assert.LessOrEqual(t, m[i].at.Sub(m[i-1].at), max(age*3/5, 2*time.Second), "%d of %d", i, len(m))
+	}
+	m.add(7, start.Add(time.Hour))
+	assert.Len(t, m, 1, "the numbers began again")
+	m.add(8, start)
+	assert.Len(t, m, 1, "the clock was set back")
+}
+
+// snapshotOf returns a snapshot with rows of random counts, and what is known of their births.
+func snapshotOf(random *rand.Rand) (text string, b *Births) {
+	b = &Births{sites: map[string][]weight{}}
+	for i := range 1 + random.IntN(9) {
+		b.at = append(b.at, start.Add(time.Duration(i)*time.Second))
+	}
+	var rows strings.Builder
+	var total [2]int64
+	for i := range random.IntN(20) {
+		objects, size := int64(random.IntN(1000)), int64(random.IntN(1<<30))
+		if objects == 0 {
+			size = 0
+		}
+		total[0], total[1] = total[0]+objects, total[1]+size
+		stack := fmt.Sprintf("%#x %#x", 0x1000*(i+1), 0x100000000000010+16*i)
+		fmt.Fprintf(&rows, "%d: %d [%d: %d] @ %s\n", objects, size, objects, size, stack)
+		if random.IntN(5) == 0 {
+			continue // such as a mapping
+		}
+		of := make([]weight, len(b.at))
+		for j := range of {
+			if random.IntN(3) > 0 {
+				w := random.ExpFloat64() * 100
+				of[j] = weight{w, w * random.Float64() * 1e5}
+			}
+		}
+		b.sites[stack] = of
+	}
+	return fmt.Sprintf("heap profile: %d: %d [%d: %d] @ heapprofile/131072\n%sMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 1 /bin/x @ y\n",
+		total[0], total[1], total[0], total[1], rows.String()), b
+}
+
+// written passes a snapshot through a Writer in pieces.
+func written(t *testing.T, text string, b *Births, random *rand.Rand) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := Writer{Out: &out, Take: func(period int64) *Births {
+		assert.EqualValues(t, 131072, period)
+		return b
+	}}
+	for rest := []byte(text); len(rest) > 0; {
+		n := 1 + random.IntN(len(rest))
+		done, err := w.Write(rest[:n])
+		require.NoError(t, err)
+		require.Equal(t, n, done)
+		rest = rest[n:]
+	}
+	require.NoError(t, w.Flush())
+	return out.String()
+}
+
+// TestWriter: the comments agree with their rows, and nothing else is added. pprof reads the same as without them.
+func TestWriter(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		text, b := snapshotOf(random)
+		got := written(t, text, b, random)
+		assert.Equal(t, got, written(t, text, b, random), "the pieces do not matter")
+		var kept strings.Builder
+		for line := range strings.Lines(got) {
+			if !strings.HasPrefix(line, "# births ") {
+				kept.WriteString(line)
+			}
+		}
+		require.Equal(t, text, kept.String())
+
+		d := heapfile.Decoder{Merge: true, Births: true}
+		s, err := d.ReadFile(fstest.MapFS{"x.heap": {Data: []byte(got)}}, "x.heap", "x.heap")
+		require.NoError(t, err)
+		for _, w := range s.Warnings {
+			require.NotContains(t, w.Msg, "agree", got)
+		}
+		require.Equal(t, strings.Count(got, "# births "), len(s.Births))
+
+		plain, err1 := profile.ParseData([]byte(text))
+		annotated, err2 := profile.ParseData([]byte(got))
+		require.Equal(t, err1, err2)
+		if err1 == nil {
+			require.Equal(t, plain.String(), annotated.String())
+		}
+	}
+}
+
+// TestWriterPassesOthers: what is no snapshot, and a snapshot of which nothing is known, stay as they are.
+func TestWriterPassesOthers(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	text, _ := snapshotOf(random)
+	assert.Equal(t, text, written(t, text, nil, random))
+	for _, other := range []string{"", "x", "heap profile: 1: 1 [1: 1] @ heapprofile/abc\n1: 1 [1: 1] @ 0x1", strings.Repeat("y", 3<<20)} {
+		assert.Equal(t, other, written(t, other, nil, random))
+	}
+}
