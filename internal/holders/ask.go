@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,15 +22,18 @@ const (
 	// looked is the number of blocks of a site or a group that are looked at.
 	looked = 30
 	// leastOld is the number of live samples from the first half of a recording that a site must have.
-	leastOld = 8
+	leastOld = answer.LeastOld
 	maxSites = 500
 )
 
-// Sites tells what holds the live samples of each site that has some from the first half of the recording, the site
-// with most of them first.
-func (l *Look) Sites(ctx context.Context, image int) ([]answer.Site, error) {
+// Sites tells what holds the live samples of the sites with most of them, the site with most old ones first: those with a
+// number up to half. Of a site with few old ones, it tells how many there are.
+func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site, error) {
 	if l.samples == nil {
 		return nil, nil
+	}
+	if half == 0 {
+		half = l.samples.Newest / 2
 	}
 	bySite := map[uint32]*answer.Site{}
 	old := map[uint32][]uint64{} // addresses
@@ -40,29 +44,29 @@ func (l *Look) Sites(ctx context.Context, image int) ([]answer.Site, error) {
 			bySite[s.Site] = site
 		}
 		site.Live++
-		if s.Number <= l.samples.Newest/2 {
+		if s.Number <= half {
+			site.Old++
 			old[s.Site] = append(old[s.Site], s.Address)
 		}
 	}
-	numbers := make([]uint32, 0, len(old))
-	for n, addresses := range old {
-		if len(addresses) >= leastOld {
-			numbers = append(numbers, n)
-		}
-	}
+	numbers := slices.Collect(maps.Keys(bySite))
 	slices.SortFunc(numbers, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(len(old[b]), len(old[a])), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(bySite[b].Old, bySite[a].Old), cmp.Compare(bySite[b].Live, bySite[a].Live), cmp.Compare(a, b))
 	})
-	list := make([]answer.Site, 0, len(numbers))
+	list := make([]answer.Site, 0, min(len(numbers), maxSites))
 	for _, n := range numbers[:min(len(numbers), maxSites)] {
 		site := bySite[n]
-		site.Old = len(old[n])
+		if site.Live < leastOld {
+			continue
+		}
 		var err error
 		if site.Stack, err = stackOf(l.samples, n, image); err != nil {
 			return nil, err
 		}
-		if site.Held, err = l.held(ctx, spread(old[n])); err != nil {
-			return nil, err
+		if site.Old >= leastOld {
+			if site.Held, err = l.held(ctx, spread(old[n])); err != nil {
+				return nil, err
+			}
 		}
 		list = append(list, *site)
 	}
@@ -162,7 +166,7 @@ func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) 
 		return nil, err
 	}
 	if q.Sites {
-		if a.Sites, err = l.Sites(ctx, q.Image); err != nil {
+		if a.Sites, err = l.Sites(ctx, q.Image, q.Half); err != nil {
 			return nil, err
 		}
 	}

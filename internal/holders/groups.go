@@ -5,6 +5,7 @@ package holders
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -19,15 +20,22 @@ type key struct {
 	size int
 }
 
-// group is a group of blocks, of which some are chosen at random: programs request blocks in patterns that repeat, and
-// of evenly spaced ones all may have the same place in it.
+// group is a group of blocks, of which some are chosen at random, larger ones more likely: the answer is about bytes.
+// Evenly spaced ones may all have the same place in a pattern in which the program requests blocks.
 type group struct {
 	answer.Group
-	chosen []uint64
+	chosen []chosen
+	least  int // index of the one with the lowest number
 }
 
-// add adds a block. Each of the blocks is chosen with the same probability (Vitter, Random sampling with a reservoir,
-// algorithm R).
+// chosen is a block, and a random number. Those with the highest numbers stay.
+type chosen struct {
+	address uint64
+	number  float64
+}
+
+// add adds a block. A block is chosen with a probability that is proportional to its size (Efraimidis and Spirakis,
+// Weighted random sampling with a reservoir, algorithm A-Res).
 func (g *group) add(b blocks.Block, random *rand.Rand) {
 	size := int64(b.Size())
 	if g.Blocks == 0 {
@@ -35,11 +43,28 @@ func (g *group) add(b blocks.Block, random *rand.Rand) {
 	}
 	g.Blocks, g.Bytes = g.Blocks+1, g.Bytes+size
 	g.Least, g.Most = min(g.Least, size), max(g.Most, size)
-	if len(g.chosen) < looked {
-		g.chosen = append(g.chosen, b.Start)
-	} else if i := random.Int64N(g.Blocks); i < looked {
-		g.chosen[i] = b.Start
+	c := chosen{b.Start, math.Log(1-random.Float64()) / float64(max(size, 1))}
+	switch {
+	case len(g.chosen) < looked:
+		g.chosen = append(g.chosen, c)
+	case c.number > g.chosen[g.least].number:
+		g.chosen[g.least] = c
+	default:
+		return
 	}
+	for i := range g.chosen {
+		if g.chosen[i].number < g.chosen[g.least].number {
+			g.least = i
+		}
+	}
+}
+
+// addresses returns those of the chosen blocks.
+func (g *group) addresses() (list []uint64) {
+	for _, c := range g.chosen {
+		list = append(list, c.address)
+	}
+	return list
 }
 
 // Groups tells what holds the blocks of the types or sizes that have most memory, most first.
@@ -76,7 +101,7 @@ func (l *Look) Groups(ctx context.Context, most int) ([]answer.Group, error) {
 	groups := make([]answer.Group, len(list))
 	for i, g := range list {
 		var err error
-		if g.Held, err = l.held(ctx, g.chosen); err != nil {
+		if g.Held, err = l.held(ctx, g.addresses()); err != nil {
 			return nil, err
 		}
 		groups[i] = g.Group

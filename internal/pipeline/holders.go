@@ -16,34 +16,42 @@ import (
 // maxImages is the number of process images of which there may be looks.
 const maxImages = 16
 
+// seen is what the recorder saw when it looked at processes last.
+type seen struct {
+	sites    holders.Sites
+	resident *rss.Result
+	// refused is why it did not look, if it never did.
+	refused string
+}
+
 // holders returns what the recorder saw of what holds the blocks of each site, in the newest look at each process
-// image, and of where the resident memory of the last one is; nil if there is none.
-func (p *Pipeline) holders(in *Input) (holders.Sites, *rss.Result) {
-	byStack := map[string]answer.Held{}
-	var resident *rss.Result
+// image, and of where the resident memory of the last one is.
+func (p *Pipeline) holders(in *Input) (s seen) {
+	byStack := map[string]*answer.Site{}
 	for image := range maxImages {
 		look := p.newestLook(in, image)
 		if look == nil {
 			continue
 		}
-		for _, s := range look.Sites {
-			byStack[stackKey(s.Stack)] = s.Held
+		for i := range look.Sites {
+			byStack[stackKey(look.Sites[i].Stack)] = &look.Sites[i]
 		}
 		if r := (&rss.Result{}); len(look.Resident) > 0 && json.Unmarshal(look.Resident, r) == nil && r.Schema == rss.Schema {
-			resident = r
+			s.resident = r
 		}
+		s.refused = look.Refused
 	}
 	if len(byStack) == 0 {
-		return nil, resident
+		return s
 	}
-	sites := holders.Sites{}
+	s.sites = holders.Sites{}
 	for id := range in.Stacks.Len() {
 		id := heapfile.StackID(id)
-		if held, ok := byStack[stackKey(in.Stacks.Addrs(id))]; ok {
-			sites.Add(in.Symbols.Site(id), held)
+		if site, ok := byStack[stackKey(in.Stacks.Addrs(id))]; ok {
+			s.sites.Add(in.Symbols.Site(id), site)
 		}
 	}
-	return sites, resident
+	return s
 }
 
 // newestLook returns the newest look at a process image, or nil. A file that cannot be used is reported.

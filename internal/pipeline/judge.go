@@ -340,7 +340,8 @@ func (p *Pipeline) judge(
 		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(),
 		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
 	}
-	report.Holders, report.Resident = p.holders(in)
+	seen := p.holders(in)
+	report.Holders, report.Resident, report.NoHolders = seen.sites, seen.resident, seen.refused
 	if m := in.Manifest; m != nil && m.Recording != nil && m.Recording.Engine == builtinEngine {
 		ofJudged := ages.Options{First: result.First, Last: result.Last, Whole: o.Survival}
 		var err error

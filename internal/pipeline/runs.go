@@ -96,7 +96,7 @@ func (s summarizing) process(ctx context.Context, open func(visitor) (*Input, er
 	if err := s.Resolve(ctx, in, s.source.Symbols); err != nil {
 		return nil, err
 	}
-	held, _ := s.holders(in)
+	held := s.holders(in).sites
 	s.options.Holder = func(members []symbolize.SiteID) string { return holders.Line(held.Of(members)) }
 	run, err := summary.New(in.Series, in.Symbols, &columns, s.options)
 	if err != nil {

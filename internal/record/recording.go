@@ -147,7 +147,7 @@ func (p *Plan) startLooks(c *collect.Collector, child int) *looks.Looks {
 	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
 		return nil
 	}
-	return looks.Start(c, looks.Options{Every: p.HoldersEvery, Flags: p.Flags, Tell: p.tell})
+	return looks.Start(c, looks.Options{Every: p.HoldersEvery, Half: p.receiver.Half, Flags: p.Flags, Tell: p.tell})
 }
 
 // childrenHint tells the user how to record more processes.

@@ -27,6 +27,8 @@ type Look struct {
 	Time    time.Time `json:"time"`
 	// Stopped is for how long the threads of the process were stopped.
 	Stopped time.Duration `json:"stopped_ns"`
+	// Refused is why the process was not looked at. Nothing else is known then.
+	Refused string `json:"refused,omitempty"`
 	// Blocks and Bytes are what the allocators have handed out, with what they need for themselves.
 	Blocks int64 `json:"blocks"`
 	Bytes  int64 `json:"bytes"`
@@ -39,7 +41,12 @@ type Look struct {
 	Resident json.RawMessage `json:"resident,omitempty"`
 }
 
-// Site is about the live samples of one call path that are from the first half of a recording.
+// LeastOld is the number of live samples from the first half of a recording that a site must have, so that Held tells what
+// holds them.
+const LeastOld = 8
+
+// Site is about the live samples of one call path that are from the first half of a recording. Looked is 0 if these are
+// fewer than LeastOld.
 type Site struct {
 	// Stack has the addresses of the call path as the snapshots have them, the leaf first.
 	Stack []Address `json:"stack"`

@@ -74,6 +74,22 @@ func (p *Process) Take(period int64) (*Births, error) {
 	return b, nil
 }
 
+// Half returns the number of the newest sample when half of the time since the first snapshot had passed, or 0 if that is
+// not known.
+func (p *Process) Half(now time.Time) uint32 {
+	if len(p.marks) == 0 {
+		return 0
+	}
+	middle := p.marks[0].at.Add(now.Sub(p.marks[0].at) / 2)
+	newest := p.marks[0].newest
+	for _, m := range p.marks {
+		if !m.at.After(middle) {
+			newest = m.newest
+		}
+	}
+	return newest
+}
+
 // weightOf is the number of allocations that a sample stands for: see engine/src/heap/sample.h.
 func weightOf(size uint64, period int64) float64 {
 	if period <= 1 {

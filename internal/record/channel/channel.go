@@ -137,6 +137,17 @@ func (r *Receiver) Settings() string {
 	return s
 }
 
+// Half returns the number of the newest sample of a process when half of the time since its first snapshot had passed, or
+// 0 if that is not known.
+func (r *Receiver) Half(pid int) uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := r.images[pid]; i != nil {
+		return i.half()
+	}
+	return 0
+}
+
 // --- processes that were started ---
 
 func (r *Receiver) accept(l *net.UnixListener) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -135,6 +136,14 @@ func (f *files) apply(k kind, body []byte) error {
 		return fmt.Errorf("a message of kind %d", k)
 	}
 	return nil
+}
+
+// half returns the number of the newest sample when half of the recording had passed, or 0 if that is not known.
+func (f *files) half() uint32 {
+	if f.live == nil {
+		return 0
+	}
+	return f.live.Half(time.Now())
 }
 
 func (f *files) write(b []byte) {

@@ -4,10 +4,9 @@ package compress
 
 import (
 	"context"
-	"runtime"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 // Result tells of a compressed copy that a Background has written.
@@ -54,7 +53,8 @@ func (b *Background) Stop() {
 
 func (b *Background) run(ctx context.Context) {
 	defer close(b.stopped)
-	lowerPriority()
+	const lowest = 19
+	proc.LowerPriority(lowest)
 	for {
 		select {
 		case <-ctx.Done():
@@ -66,16 +66,6 @@ func (b *Background) run(ctx context.Context) {
 			sleep(ctx, rest*time.Since(start))
 		}
 	}
-}
-
-// lowerPriority gives this goroutine a thread of its own, with the lowest priority for the
-// processor and the disk. The thread ends with the goroutine.
-func lowerPriority() {
-	runtime.LockOSThread()
-	const lowest, thisThread = 19, 0
-	_ = unix.Setpriority(unix.PRIO_PROCESS, thisThread, lowest) // best effort
-	const whoProcess, idleClass = 1, 3 << 13
-	_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, thisThread, idleClass)
 }
 
 func sleep(ctx context.Context, d time.Duration) {

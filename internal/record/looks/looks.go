@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders"
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
@@ -29,9 +30,9 @@ const (
 	lookPatience = 10 * time.Second
 	// mostLooked limits the number of processes that are looked at together.
 	mostLooked = 4
-	// mostResident is the resident set size up to which processes are looked at unless the user asks for it: much larger
-	// ones would be stopped for 50 ms and more (docs/holders.md).
-	mostResident = 1 << 30
+	// mostOwn is the size of the resident memory that is not of files, up to which processes are looked at unless the user
+	// asks for it: much larger ones would be stopped for 50 ms and more (docs/holders.md).
+	mostOwn = 1 << 30
 	// mostThreads is the number of threads up to which that is done, for the same reason.
 	mostThreads = 128
 )
@@ -41,6 +42,9 @@ type Options struct {
 	// Every is the time between looks; 0: at firstLook, and then at twice the time of the look before. Large processes are
 	// looked at only if it is set.
 	Every time.Duration
+	// Half returns the number of the newest sample of a process when half of its recording had passed, or 0 if that is not
+	// known.
+	Half func(pid int) uint32
 	// Flags are those that messages name, and Tell is called with them.
 	Flags option.Flags
 	Tell  func(format string, args ...any)
@@ -57,12 +61,14 @@ type Looks struct {
 	work   sync.Mutex // is held while there are copies of processes
 	last   sync.WaitGroup
 
-	failed map[int]error // why there is no look at a process; it is used with work held
+	// These are used with work held.
+	failed map[int]error // why there is no look at a process
+	told   map[int]bool  // the processes of which there is one
 }
 
 // Start begins to look.
 func Start(c *collect.Collector, o Options) *Looks {
-	l := &Looks{Options: o, c: c, failed: map[int]error{}}
+	l := &Looks{Options: o, c: c, failed: map[int]error{}, told: map[int]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.timer.Go(l.run)
 	return l
@@ -71,16 +77,19 @@ func Start(c *collect.Collector, o Options) *Looks {
 // run takes looks until the recording ends.
 func (l *Looks) run() {
 	began := time.Now()
-	for at := l.after(0); ; at = l.after(max(at, time.Since(began))) {
+	for at := l.after(0); ; {
 		select {
 		case <-l.ctx.Done():
 			return
 		case <-time.After(at - time.Since(began)):
 		}
+		started := time.Now()
 		if l.work.TryLock() {
 			l.finish(l.ctx, l.begin())
 			l.work.Unlock()
 		}
+		// It rests for at least as long as the look took.
+		at = max(l.after(at), time.Since(began)+time.Since(started))
 	}
 }
 
@@ -98,6 +107,7 @@ func (l *Looks) after(at time.Duration) time.Duration {
 // copied is a copy of a process.
 type copied struct {
 	collect.Running
+	half uint32
 	*holders.Copy
 }
 
@@ -107,17 +117,21 @@ func (l *Looks) begin() (list []copied) {
 		if len(list) == mostLooked {
 			break
 		}
+		half := uint32(0)
+		if l.Half != nil {
+			half = l.Half(r.PID)
+		}
 		if err := l.refuse(r.PID); err != nil {
-			l.note(r.PID, err)
+			l.note(r, err)
 			continue
 		}
 		l.c.Copied(len(list) + 1)
 		c, err := begin(r)
 		if err != nil {
-			l.note(r.PID, err)
+			l.note(r, err)
 			continue
 		}
-		list = append(list, copied{r, c})
+		list = append(list, copied{r, half, c})
 	}
 	return list
 }
@@ -135,8 +149,8 @@ func begin(r collect.Running) (*holders.Copy, error) {
 // refuse returns an error for a process that is too large.
 func (l *Looks) refuse(pid int) error {
 	size := ""
-	if resident := proc.Resident(pid); resident != nil && *resident > mostResident {
-		size = units.Bytes(*resident)
+	if own := proc.Anonymous(pid); own > mostOwn {
+		size = units.Bytes(own) + " of memory of its own"
 	} else if n := proc.Threads(pid); n > mostThreads {
 		size = units.Count(n, "thread")
 	}
@@ -145,7 +159,7 @@ func (l *Looks) refuse(pid int) error {
 	}
 	return &snapshot.Refusal{
 		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", size),
-		Remedy: l.Flags.Of(option.HoldersEvery) + " looks all the same",
+		Remedy: l.Flags.Of(option.HoldersEvery) + " looks anyway",
 	}
 }
 
@@ -156,24 +170,42 @@ func (l *Looks) finish(ctx context.Context, list []copied) {
 			_ = c.Close()
 			continue
 		}
-		a, err := c.Ask(ctx, holders.Question{Sites: true, Image: c.Image})
+		a, err := ask(ctx, c)
 		if a != nil {
 			l.c.AddLook(c.Running, a)
 			delete(l.failed, c.PID)
+			l.told[c.PID] = true
 		}
-		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
+		if err != nil && !l.told[c.PID] && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
 			l.failed[c.PID] = err
 		}
 	}
 	l.c.Copied(0)
 }
 
+// ask reads a copy, at a low priority: the program goes on meanwhile, and should not notice.
+func ask(ctx context.Context, c copied) (a *answer.Look, err error) {
+	const nice = 10 // not the lowest: the copy costs memory while it lives
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		proc.LowerPriority(nice)
+		a, err = c.Ask(ctx, holders.Question{Sites: true, Image: c.Image, Half: c.half})
+	}()
+	<-done
+	return a, err
+}
+
 // note keeps the reason why a process was not looked at, until it is. A process that has just ended is no reason.
-func (l *Looks) note(pid int, err error) {
-	if err == nil || errors.Is(err, context.Canceled) || !proc.Alive(pid) {
+func (l *Looks) note(r collect.Running, err error) {
+	if err == nil || l.told[r.PID] || errors.Is(err, context.Canceled) || !proc.Alive(r.PID) {
 		return
 	}
-	l.failed[pid] = err
+	l.failed[r.PID] = err
+	l.c.AddLook(r, &answer.Look{
+		Schema: answer.Schema, PID: r.PID, Program: proc.ProgramName(r.PID), Time: time.Now().UTC().Truncate(time.Millisecond),
+		Refused: err.Error(),
+	})
 }
 
 // Now copies the processes, because they are about to end or to be left, and returns. The copies are read

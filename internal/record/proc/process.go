@@ -206,6 +206,16 @@ func Resident(pid int) *int64 {
 	return &bytes
 }
 
+// Anonymous returns how much of the resident memory of a process is not of files, or 0 if it is unknown.
+func Anonymous(pid int) int64 {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var size, resident, files int64
+	if _, err := fmt.Sscan(string(data), &size, &resident, &files); err != nil {
+		return 0
+	}
+	return (resident - files) * int64(os.Getpagesize())
+}
+
 // Threads returns the number of threads of a process, or 0 if it is unknown.
 func Threads(pid int) int {
 	n, _ := strconv.Atoi(statusField(pid, "Threads"))

@@ -130,6 +130,9 @@ func (g *Report) Notes(page bool) []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n, seen))
 	}
+	if g.NoHolders != "" && r.Verdict == verdict.SeriesLeak {
+		out = append(out, "the recorder did not look at what holds the memory: "+text.Clean(g.NoHolders))
+	}
 	idle := g.idleEnd()
 	if r.LargestStable != nil {
 		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough to be called a leak",

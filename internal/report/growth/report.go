@@ -39,6 +39,8 @@ type Report struct {
 	Losses *evidence.Joined
 	// Holders are what holds the blocks of the sites; it may be nil.
 	Holders holders.Sites
+	// NoHolders is why they are not known; "" if they are, or that is not known either.
+	NoHolders string
 	// Ages tell when the memory of the sites was allocated; it may be nil.
 	Ages *ages.Ages
 	// Resident is where the resident memory was, as the recorder saw it last; it may be nil.

@@ -184,6 +184,8 @@ func (g *Report) remarks(s *growth.Site, v siteview.View, apart string) (lines [
 	}
 	if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
 		lines = append(lines, line)
+	} else if why := g.Holders.Why(s.Members); why != "" && s.Label.IsSuspicious() {
+		lines = append(lines, why)
 	}
 	if line := parts(s); line != "" {
 		lines = append(lines, line)

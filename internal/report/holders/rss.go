@@ -19,8 +19,8 @@ type RSS struct {
 }
 
 const (
-	// mostLines limits the report.
-	mostLines    = 15
+	// mostRows limits the lines of the report.
+	mostRows     = 15
 	mostAdvice   = 3
 	mostProblems = 2
 	// leastShare is the least share of the resident memory that has a line of its own.
@@ -38,7 +38,7 @@ func (r *RSS) Text(w io.Writer) error {
 	lines := []string{r.fit(fmt.Sprintf("RSS %s of process %d", units.Bytes(r.Result.Bytes), r.Result.PID),
 		append([]string{text.Clean(r.Result.Program)}, r.outside()...)...)}
 	last := r.Remarks()
-	for _, row := range r.Rows(mostLines - len(lines) - len(last)) {
+	for _, row := range r.Rows(mostRows - len(lines) - len(last)) {
 		begin := r.numbers(row.Bytes) + strings.Repeat("  ", row.Level)
 		lines = append(lines, r.fit(begin+row.Text, row.Details...))
 		if row.Note != "" {

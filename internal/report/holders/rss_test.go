@@ -112,7 +112,7 @@ func TestRSSFits(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, report.Text(&b))
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-		require.LessOrEqual(t, len(lines), mostLines, b.String())
+		require.LessOrEqual(t, len(lines), mostRows, b.String())
 		for _, line := range lines {
 			require.LessOrEqual(t, text.Width(line), report.Width, line)
 		}

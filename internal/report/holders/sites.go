@@ -4,21 +4,49 @@ import (
 	"fmt"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Sites has what holds the blocks of each site that was looked at.
-type Sites map[symbolize.SiteID]answer.Held
+// Sites has what was seen of each site.
+type Sites map[symbolize.SiteID]Seen
 
-// Add adds what holds the blocks of one call path of a site.
-func (s Sites) Add(site symbolize.SiteID, held answer.Held) { s[site] = join(s[site], held) }
+// Seen is what was seen of a site: its live samples, and those of them from the first half of the recording.
+type Seen struct {
+	answer.Held
+	Live, Old int
+}
+
+// Add adds what was seen of one call path of a site.
+func (s Sites) Add(site symbolize.SiteID, a *answer.Site) {
+	s[site] = s[site].with(Seen{a.Held, a.Live, a.Old})
+}
+
+func (s Seen) with(other Seen) Seen {
+	return Seen{join(s.Held, other.Held), s.Live + other.Live, s.Old + other.Old}
+}
+
+func (s Sites) of(members []symbolize.SiteID) (seen Seen) {
+	for _, m := range members {
+		seen = seen.with(s[m])
+	}
+	return seen
+}
 
 // Of returns what holds the blocks of some sites together.
-func (s Sites) Of(members []symbolize.SiteID) (held answer.Held) {
-	for _, m := range members {
-		held = join(held, s[m])
+func (s Sites) Of(members []symbolize.SiteID) answer.Held { return s.of(members).Held }
+
+// Why tells why there is no [Line] about some sites; "" if there is one, or nothing was seen of them.
+func (s Sites) Why(members []symbolize.SiteID) string {
+	switch seen := s.of(members); {
+	case seen.Live == 0 || Line(seen.Held) != "":
+		return ""
+	case seen.Looked > 0:
+		return "what holds it differs from block to block"
+	default:
+		return fmt.Sprintf("what holds it is not known yet: %d of its %s are from the first half of the recording, %d of one call path are needed",
+			seen.Old, units.Count(seen.Live, "live sample"), answer.LeastOld)
 	}
-	return held
 }
 
 func join(a, b answer.Held) answer.Held {
@@ -31,6 +59,8 @@ func join(a, b answer.Held) answer.Held {
 }
 
 const (
+	// mostLines limits the ways that Lines tells.
+	mostLines = 8
 	// agreed is the share of the blocks that one holder must have to be told without the others.
 	agreed = 0.8
 	// stale is the share below which a holder may be memory that was not cleared.
@@ -58,6 +88,13 @@ func Lines(h answer.Held) (lines []string) {
 	}
 	lines = append(lines, fmt.Sprintf("what holds it, for %d of its blocks from the first half of the recording:", h.Looked))
 	for i := range h.By {
+		if i == mostLines && len(h.By) > mostLines+1 {
+			rest := 0
+			for _, b := range h.By[i:] {
+				rest += b.Blocks
+			}
+			return append(lines, fmt.Sprintf("  %2d of %d in %d other ways", rest, h.Looked, len(h.By)-i))
+		}
 		line := fmt.Sprintf("  %2d of %d %s", h.By[i].Blocks, h.Looked, Phrase(&h.By[i]))
 		if isFew(h.By[i].Blocks, h.Looked) {
 			line += " (so few may be memory that was not cleared)"

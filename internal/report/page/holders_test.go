@@ -25,9 +25,9 @@ func looked(t *testing.T) *Model {
 		}}
 	}
 	g.Holders = holders.Sites{}
-	g.Holders.Add(g.Result.Sites[0].Members[0], answer.Held{Looked: 30, By: []answer.Holder{
+	g.Holders.Add(g.Result.Sites[0].Members[0], &answer.Site{Live: 60, Old: 30, Held: answer.Held{Looked: 30, By: []answer.Holder{
 		way(18, "char[]"), way(10, "leaky::Body"), {Blocks: 2, Kind: answer.Stack, Name: "worker"},
-	}})
+	}}})
 	g.Result.LastRSS = 4 * g.Result.LastHeap
 	g.Resident = &rss.Result{
 		Schema: rss.Schema, PID: 7, Program: "leaky", Bytes: g.Result.LastRSS, Kernel: g.Result.LastRSS,
