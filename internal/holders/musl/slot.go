@@ -157,7 +157,7 @@ func (w *walk) read(g *group, r blocks.Range, number uint64) slot {
 // distance of a large block may lack its upper bits.
 func (w *walk) offset(g *group, r blocks.Range, distance, number uint64) (start uint64, h header, ok bool) {
 	const step = unit << 16
-	for start = r.Start + distance*unit; start < r.End-unit; start += step {
+	for start = r.Start + distance*unit; start < r.End; start += step {
 		h, ok = w.header(start)
 		if ok && (h.index == isFreed && h.distance == 0 || h.isAt(start, g, number)) {
 			return start, h, true

@@ -44,7 +44,7 @@ const (
 // Walk adds the blocks to a set. A block with the thread-local variables of the main thread is free: it
 // belongs to the C library.
 func Walk(p Process, set *blocks.Set) (Result, error) {
-	w := &walk{Process: p, set: set, words: blocks.Window{Memory: p.Memory}}
+	w := newWalk(p, set)
 	c, ok := w.findContext()
 	if !ok {
 		return Result{}, ErrNoContext
@@ -65,6 +65,10 @@ type walk struct {
 	words  blocks.Window
 	run    []*group // adjacent groups that are not in the set yet
 	bytes  uint64   // of all groups that are not in others
+}
+
+func newWalk(p Process, set *blocks.Set) *walk {
+	return &walk{Process: p, set: set, words: blocks.Window{Memory: p.Memory}}
 }
 
 func (w *walk) problem(format string, args ...any) {
@@ -94,11 +98,7 @@ func (w *walk) word(address uint64) (uint64, bool) {
 func (w *walk) addAll() {
 	end := uint64(0)
 	for _, g := range w.groups {
-		if g.Start < end { // it must be in a slot
-			continue
-		}
-		if !w.isLinked(g) {
-			w.problem("the group at %#x does not belong to the structure at %#x", g.Start, g.meta)
+		if g.Start < end || !w.isLinked(g) { // it must be in a slot
 			continue
 		}
 		if w.bytes += g.Size(); w.bytes > maxBytes {
@@ -113,7 +113,7 @@ func (w *walk) addAll() {
 	w.flush()
 	for _, g := range w.groups {
 		if !g.added {
-			w.problem("the group at %#x is in no slot", g.Start)
+			w.checkAbsent(g)
 		}
 	}
 }
@@ -122,6 +122,18 @@ func (w *walk) addAll() {
 func (w *walk) isLinked(g *group) bool {
 	meta, ok := w.word(g.Start)
 	return ok && meta == g.meta
+}
+
+// checkAbsent tells why a group is not in the set. If it begins with 0, a thread is making it, or returns it: no
+// block in it is in use. Other memory of unknown content is then at most too large.
+func (w *walk) checkAbsent(g *group) {
+	switch meta, ok := w.word(g.Start); {
+	case ok && meta == 0:
+	case !ok || meta != g.meta:
+		w.problem("the group at %#x does not belong to the structure at %#x", g.Start, g.meta)
+	default:
+		w.problem("the group at %#x is in no slot", g.Start)
+	}
 }
 
 // flush adds the run of groups to the set as a region.
