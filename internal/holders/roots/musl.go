@@ -13,8 +13,9 @@ import (
 const (
 	muslDescriptor  = 208
 	muslVectorEntry = 8
-	// The descriptor has the addresses and sizes of its mapping and of its stack in a row, and the address of the
-	// values of pthread_setspecific. In 1.2.1 they are 8 bytes further on.
+	// The descriptor has the number of the thread, the addresses and sizes of its mapping and of its stack, and the
+	// address of the values of pthread_setspecific. In 1.2.1 they are 8 bytes further on, behind a word that is 0.
+	muslNumber  = 48
 	muslMapping = 72
 	muslValues  = 128
 	muslKeys    = 128 // PTHREAD_KEYS_MAX
@@ -33,22 +34,19 @@ type muslThread struct {
 
 // muslThread reads the descriptor of a thread.
 func (b *builder) muslThread(t snapshot.Thread) (m muslThread) {
-	for offset := uint64(0); offset <= 8; offset += 8 {
-		word := func(at uint64) uint64 { return b.word(t.TLS + at + offset) }
-		start, size := word(muslMapping), word(muslMapping+8)
-		top, room := word(muslMapping+16), word(muslMapping+24)
-		if mapping := (blocks.Range{Start: start, End: start + size}); start%page == 0 && mapping.Contains(t.TLS) {
-			m.mapping = mapping
-		} else if start != 0 || size != 0 {
-			continue
-		}
-		if top > room {
-			m.stack = blocks.Range{Start: top - room, End: top}
-		}
-		if values := word(muslValues); values%8 == 0 && values != 0 {
-			m.values = blocks.Range{Start: values, End: values + 8*muslKeys}
-		}
-		return m
+	descriptor := t.TLS
+	if b.word(descriptor+muslNumber) == 0 { // 1.2.1
+		descriptor += 8
+	}
+	word := func(offset uint64) uint64 { return b.word(descriptor + offset) }
+	if start, size := word(muslMapping), word(muslMapping+8); start != 0 && start+size > start {
+		m.mapping = blocks.Range{Start: start, End: start + size}
+	}
+	if top, size := word(muslMapping+16), word(muslMapping+24); top > size {
+		m.stack = blocks.Range{Start: top - size, End: top}
+	}
+	if values := word(muslValues); values%8 == 0 && values != 0 {
+		m.values = blocks.Range{Start: values, End: values + 8*muslKeys}
 	}
 	return m
 }
@@ -68,7 +66,7 @@ func (b *builder) addMuslTLS() {
 			r.Start = max(start, m.Start)
 		}
 		thread := b.muslThread(t)
-		if thread.mapping.Size() > 0 {
+		if thread.mapping.Contains(t.TLS) {
 			r.End = min(thread.mapping.End, m.End)
 		} else if b.isWritable(thread.values) {
 			b.add(TLS, thread.values, "", i)
