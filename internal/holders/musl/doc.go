@@ -24,19 +24,20 @@
 // to a page that begins with the word 56 bytes before it (64 where the size of pages is not fixed). That identifies the
 // context, without symbols.
 //
-// A group begins with the address of its struct meta; its slots follow after 16 bytes. It has a mapping of its own, lies
-// in a slot of a larger group, or in what is left of the pages of a module's data ("donated"). A large block is
-// the only slot of a group of class 63.
+// A group begins with the address of its struct meta; its slots follow after 16 bytes. It has a mapping of its own,
+// or lies in a slot of a larger group, or in what is left of the pages of a module's data ("donated"). A large block
+// is the only slot of a group of class 63.
 //
 // # Slots
 //
-// The address that malloc returns is at any multiple of 16 in the slot (p). The 8 bytes before it and the last 8 bytes of
-// the slot tell where it is and how many bytes were requested. The last 4 bytes of a slot belong to the next one:
+// The address that malloc returns is at any multiple of 16 in the slot (p). The 8 bytes before it and the last
+// 8 bytes of the slot tell where it is and how many bytes were requested. The last 4 bytes of a slot belong to the next
+// one:
 //
 //	p-8  distance from the first slot / 16, if it needs more than 16 bits (32 bits)
 //	p-4  1 if it does, else 0
-//	p-3  number of the slot (5 bits), and unused bytes of the slot (3 bits). These are at most 4; 5: the number is in the
-//	     last 8 bytes of the slot (32 bits); 6: the slot has a group
+//	p-3  number of the slot (5 bits), and unused bytes of the slot (3 bits), which are at most 4.
+//	     5: that number is in the 4 bytes before the last 4 of the slot; 6: the slot has a group
 //	p-2  distance from the first slot / 16, or 0 (16 bits)
 //
 // If p is not the start of the slot, the byte 3 before the start is 0xe0, and the 16 bits behind it are the distance

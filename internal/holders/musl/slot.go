@@ -153,8 +153,8 @@ func (w *walk) read(g *group, r blocks.Range, number uint64) slot {
 	return slot{blocks.Range{Start: start, End: max(end, start+unit)}, used}
 }
 
-// offset returns the address of the block in a slot, which has a distance from the start of the slot, and its header. The
-// distance of a large block may lack its upper bits.
+// offset returns the address of the block in a slot, which has a distance from the start of the slot, and its
+// header. The distance of a large block may lack its upper bits.
 func (w *walk) offset(g *group, r blocks.Range, distance, number uint64) (start uint64, h header, ok bool) {
 	const step = unit << 16
 	for start = r.Start + distance*unit; start < r.End; start += step {

@@ -124,8 +124,8 @@ func (w *walk) isLinked(g *group) bool {
 	return ok && meta == g.meta
 }
 
-// checkAbsent tells why a group is not in the set. If it begins with 0, a thread is making it, or returns it: no
-// block in it is in use. Other memory of unknown content is then at most too large.
+// checkAbsent tells why a group is not in the set. If it begins with 0, a thread is making it or removing it, and no
+// block in it is in use: that is no problem. Its memory counts as memory of unknown content, which is the safe side.
 func (w *walk) checkAbsent(g *group) {
 	switch meta, ok := w.word(g.Start); {
 	case ok && meta == 0:
@@ -165,8 +165,8 @@ func (w *walk) freeThreads() {
 	}
 }
 
-// isMain reports whether a descriptor (struct pthread) is that of the main thread: it has no mapping and no stack. These
-// four words are at +72, in 1.2.1 at +80.
+// isMain reports whether a descriptor (struct pthread) is that of the main thread: it has no mapping and no stack. The
+// addresses and sizes of these are four words at +72, in 1.2.1 at +80.
 func (w *walk) isMain(descriptor uint64) bool {
 	const first, last = 72, 80 + 3*8
 	if self, ok := w.word(descriptor); !ok || self != descriptor {
