@@ -38,6 +38,7 @@ type Look struct {
 	samples  *samples.Table // nil if heaplapse's engine does not record the process
 	engine   []blocks.Range // the memory of that engine, which holds no block
 	set      *blocks.Set    // all blocks whose boundaries are known
+	musl     bool           // it has blocks of musl's malloc
 	own      []blocks.Range // the memory in which allocators keep their own data
 	problems []error        // what does not fit in the memory of allocators
 	pools    pymalloc.Result
@@ -119,6 +120,8 @@ func (l *Look) walk() (err error) {
 	p.Resident = s.Resident
 	l.set = &blocks.Set{}
 	switch l.Heap, err = glibc.Walk(p); {
+	case l.process.Musl:
+		l.walkMusl()
 	case errors.Is(err, glibc.ErrNoArena):
 	case err != nil:
 		return err
@@ -135,14 +138,14 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	if l.process.Libc == nil {
 		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
 	}
-	if l.Heap == nil {
+	if l.Heap == nil && !l.musl {
 		return l.noMalloc()
 	}
 	if err := l.build(o); err != nil {
 		return err
 	}
 	r := roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads,
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Musl: l.process.Musl,
 		Own: slices.Concat(l.own, l.engine), Kernel: kernel,
 	}
 	if l.python != nil {
@@ -158,9 +161,12 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	return s.Err()
 }
 
-// noMalloc is the refusal of a process that does not use malloc of glibc.
+// noMalloc is the refusal of a process that does not use malloc of glibc or musl.
 func (l *Look) noMalloc() error {
 	r := &snapshot.Refusal{Reason: fmt.Sprintf("process %d has no memory of glibc's malloc", l.snapshot.PID)}
+	if l.process.Musl {
+		r.Reason = fmt.Sprintf("process %d has no memory of musl's malloc of 1.2.1 or later", l.snapshot.PID)
+	}
 	if list := l.process.Allocators; len(list) > 0 {
 		r.Reason += ": it uses " + symbolize.FileName(list[0].Path) + ", whose blocks are not known"
 	}

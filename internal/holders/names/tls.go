@@ -22,6 +22,9 @@ const (
 	mapNext        = 24 // l_next of struct link_map
 	maxModules     = 1 << 12
 	debugStructure = "_r_debug"
+	// Of musl: a variable with the address of struct debug, and the size of an entry of the vector.
+	muslDebug       = "_dl_debug_addr"
+	muslVectorEntry = 8
 )
 
 // threadLocalAt returns the module with a word among its thread-local variables, of the thread with a thread pointer,
@@ -30,9 +33,12 @@ func (p *Process) threadLocalAt(pointer, address uint64) (m *target.Module, offs
 	if p.threadLocal == nil {
 		p.threadLocal = p.tlsModules()
 	}
-	vector := word(p.Memory, pointer+vectorOffset)
+	vector, entry := word(p.Memory, pointer+vectorOffset), uint64(vectorEntry)
+	if p.Libc != nil && p.Libc.Symbol(muslDebug).Start != 0 {
+		entry = muslVectorEntry
+	}
 	for _, m := range p.threadLocal {
-		start := word(p.Memory, vector+m.id*vectorEntry)
+		start := word(p.Memory, vector+m.id*entry)
 		if address >= start && address-start < m.size {
 			return m.Module, address - start
 		}
@@ -59,6 +65,8 @@ func (p *Process) loaded() (list []*target.Module) {
 	for _, m := range p.Modules {
 		if debug := m.Symbol(debugStructure).Start; debug != 0 {
 			at = word(p.Memory, debug+debugMap)
+		} else if debug := m.Symbol(muslDebug).Start; debug != 0 {
+			at = word(p.Memory, word(p.Memory, debug)+debugMap)
 		}
 	}
 	if at == 0 && len(p.Modules) > 0 { // linked statically

@@ -5,4 +5,6 @@
 // left out. The order of the kinds is that in which they are followed. A stack is read from the stack
 // pointer on, with the 128 bytes below it that a function may use; what lies below was left by functions
 // that have returned, and is doubtful.
+//
+// What the C library keeps for a thread is read from its descriptor (struct pthread), of glibc or of musl.
 package roots

@@ -45,6 +45,8 @@ type Process struct {
 	Memory   blocks.Memory
 	Mappings []target.Mapping
 	Threads  []snapshot.Thread
+	// Musl reports whether the C library is musl, not glibc.
+	Musl bool
 	// Own lists memory that belongs to the allocator, or to heaplapse.
 	Own []blocks.Range
 	// Kernel has the words that the kernel keeps.
@@ -63,6 +65,9 @@ func Of(p Process, set *blocks.Set) []Root {
 		}
 	}
 	b.list = slices.Clone(p.Runtime)
+	if p.Musl {
+		b.addMuslTLS()
+	}
 	b.addGlobals()
 	if len(p.Kernel) > 0 {
 		b.list = append(b.list, Root{Root: graph.Root{Phase: Kernel, Values: p.Kernel}, Thread: -1})
@@ -111,7 +116,7 @@ func subtract(list, cut []blocks.Range) []blocks.Range {
 func (b *builder) addThreads() {
 	size := tlsSize(b.Memory, b.Mappings)
 	for i, t := range b.Threads {
-		if start := b.tlsStart(t, size); start != 0 {
+		if start := b.tlsStart(t, size); start != 0 && !b.Musl {
 			b.add(TLS, blocks.Range{Start: start, End: t.TLS + descriptor}, "", i)
 		}
 	}
@@ -122,7 +127,7 @@ func (b *builder) addThreads() {
 		}
 	}
 	for i, t := range b.Threads {
-		if m, ok := target.Containing(b.Mappings, t.TLS); ok && !b.liveStack(t).Contains(t.TLS) {
+		if m, ok := target.Containing(b.Mappings, t.TLS); ok && !b.Musl && !b.liveStack(t).Contains(t.TLS) {
 			start := t.TLS - min(t.TLS, size)
 			b.add(TLS, blocks.Range{Start: max(start, m.Start), End: min(t.TLS+descriptor, m.End)}, "", i)
 		}
@@ -139,8 +144,12 @@ func (b *builder) addThreads() {
 // there.
 func (b *builder) tlsStart(t snapshot.Thread, size uint64) (start uint64) {
 	vector := b.word(t.TLS + vectorOffset)
-	for i := uint64(1); i <= min(b.word(vector-vectorEntry), maxModules); i++ {
-		if at := b.word(vector + i*vectorEntry); at < t.TLS && t.TLS-at < size && (start == 0 || at < start) {
+	entry, count := uint64(vectorEntry), vector-vectorEntry
+	if b.Musl {
+		entry, count = muslVectorEntry, vector
+	}
+	for i := uint64(1); i <= min(b.word(count), maxModules); i++ {
+		if at := b.word(vector + i*entry); at < t.TLS && t.TLS-at < size && (start == 0 || at < start) {
 			start = at
 		}
 	}
@@ -155,7 +164,8 @@ func (b *builder) word(address uint64) uint64 {
 	return binary.LittleEndian.Uint64(buf[:])
 }
 
-// Of struct pthread of glibc, and of its dtv_t. The entry before the first one has the number of entries.
+// Of struct pthread of glibc, and of its dtv_t. The entry before the first one has the number of entries. The vector of
+// musl has the same offset.
 const (
 	vectorOffset = 8
 	vectorEntry  = 16
@@ -175,6 +185,12 @@ func (b *builder) liveStack(t snapshot.Thread) blocks.Range {
 		return blocks.Range{}
 	}
 	live := blocks.Range{Start: max(m.Start, t.SP-min(t.SP, redZone)), End: m.End}
+	if b.Musl {
+		if stack := b.muslThread(t).stack; stack.Contains(t.SP) {
+			live.End = min(live.End, stack.End)
+		}
+		return live
+	}
 	if t.TLS > t.SP && t.TLS < m.End {
 		live.End = min(m.End, (t.TLS+descriptor+page-1)&^(page-1))
 	}
@@ -189,6 +205,11 @@ func (b *builder) staleStack(t snapshot.Thread) blocks.Range {
 		return blocks.Range{}
 	}
 	stale := blocks.Range{Start: m.Start, End: live.Start}
+	if b.Musl {
+		if stack := b.muslThread(t).stack; stack.Contains(t.SP) {
+			stale.Start = max(stale.Start, stack.Start)
+		}
+	}
 	for _, other := range b.Threads {
 		if end := b.liveStack(other).End; end <= stale.End {
 			stale.Start = max(stale.Start, end)

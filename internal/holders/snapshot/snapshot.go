@@ -151,7 +151,11 @@ func (s *Snapshot) endEarly(reason error) {
 // the process.
 func (s *Snapshot) Stack(thread int, modules []*target.Module) []unwind.Frame {
 	u := unwind.Unwinder{Memory: s.Memory, Modules: modules}
-	frames, _, _ := u.Stack(s.look.registers[thread])
+	regs := s.look.registers[thread]
+	frames, complete, _ := u.Stack(regs)
+	if !complete && len(frames) == 1 && frames[0].Module != nil {
+		frames = append(frames, callers(&u, regs, frames[0].Module)...)
+	}
 	return frames
 }
 
