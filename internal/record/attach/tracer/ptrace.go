@@ -98,14 +98,16 @@ func (t *Thread) wait(limit time.Duration) (unix.WaitStatus, error) {
 	}
 }
 
-// interrupt stops the thread. Signals that are on their way to it are delivered first.
+// interrupt stops the thread. Signals that are on their way to it are delivered first. Any stop ends the kernel's request
+// for one (ptrace_stop in kernel/signal.c), so that it is made again after each signal: a timer of the program may send
+// them faster than this thread runs.
 func (t *Thread) interrupt(limit time.Duration) error {
-	t.step("interrupt")
-	if err := ptrace(unix.PTRACE_INTERRUPT, t.ID, 0, 0); err != nil {
-		return os.NewSyscallError("ptrace", err)
-	}
-	for {
-		ws, err := t.wait(limit)
+	for end := time.Now().Add(limit); ; {
+		t.step("interrupt")
+		if err := ptrace(unix.PTRACE_INTERRUPT, t.ID, 0, 0); err != nil {
+			return os.NewSyscallError("ptrace", err)
+		}
+		ws, err := t.wait(time.Until(end))
 		if err != nil {
 			return err
 		}

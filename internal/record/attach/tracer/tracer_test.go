@@ -76,6 +76,29 @@ func TestStack(t *testing.T) {
 	}
 }
 
+// TestStopDespiteSignals: a thread stops although signals come faster than it can be stopped. Each of them ends the
+// kernel's request to stop it.
+func TestStopDespiteSignals(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "alarms")
+	out, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-o", program, "testdata/alarms.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(program)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	runtime.LockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
+	for range 300 {
+		th, err := tracer.Stop(target.Memory{PID: cmd.Process.Pid}, cmd.Process.Pid, tracer.Options{})
+		require.NoError(t, err)
+		_, err = th.Release()
+		require.NoError(t, err)
+	}
+}
+
 // TestSyscall lets a borrowed thread make system calls, after which it is where it was.
 func TestSyscall(t *testing.T) {
 	p := start(t)
