@@ -98,6 +98,23 @@ func run(t *testing.T, program string, args ...string) {
 	require.NoError(t, err, "%s", out)
 }
 
+// TestSitesOfJemalloc has the blocks of jemalloc: of the library of this machine, and of those in the environment
+// variable HEAPLAPSE_JEMALLOCS, separated by colons.
+func TestSitesOfJemalloc(t *testing.T) {
+	libraries := []string{testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2")}
+	if more := os.Getenv("HEAPLAPSE_JEMALLOCS"); more != "" {
+		libraries = append(libraries, strings.Split(more, ":")...)
+	}
+	program := filepath.Join(t.TempDir(), "sites")
+	run(t, "g++", "-std=c++17", "-pthread", "-O1", "-g", "-o", program, "testdata/sites.cc")
+	for _, library := range libraries {
+		t.Run(strings.ReplaceAll(library, "/", " "), func(t *testing.T) {
+			t.Setenv("LD_PRELOAD", library)
+			checkSites(t, program, true)
+		})
+	}
+}
+
 // TestRustSites does the same for Rust.
 func TestRustSites(t *testing.T) {
 	needRust(t)

@@ -51,6 +51,11 @@ const (
 	maxBytes = 512 << 30
 )
 
+// HasRoom reports whether the data of a module is large enough for the tree of extents.
+func HasRoom(data []blocks.Range) bool {
+	return slices.ContainsFunc(data, func(r blocks.Range) bool { return r.End > r.Start && r.Size() >= nodeSize })
+}
+
 // Walk adds the blocks of jemalloc to a set.
 func Walk(p Process, set *blocks.Set) (*Result, error) {
 	w := &walk{Process: p, Result: &Result{}, reader: blocks.Reader{Memory: p.Memory}, own: map[uint64]bool{}}
