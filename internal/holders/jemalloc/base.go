@@ -8,12 +8,14 @@ const (
 	// maxSteps limits how far before an address the start of its block is searched: 2 GiB.
 	maxSteps = 1 << 10
 	maxChain = 1 << 16
+	// maxUnowned limits the searches that find nothing.
+	maxUnowned = 64
 )
 
 // addOwn adds the block that contains an address of a structure of the allocator, and those that follow it in the list.
 func (w *walk) addOwn(address uint64) {
 	page := address &^ (hugePage - 1)
-	if w.own[page] {
+	if w.own[page] || w.unowned > maxUnowned {
 		return
 	}
 	w.own[page] = true
@@ -25,6 +27,7 @@ func (w *walk) addOwn(address uint64) {
 			return
 		}
 	}
+	w.unowned++
 }
 
 // addChain adds a block, and those that follow it.

@@ -5,10 +5,12 @@ package jemalloc
 import (
 	"bufio"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
+
+var update = flag.Bool("update", false, "write the images of testdata")
 
 // libraries returns the libraries to test with: the one of this machine, and those in the environment variable
 // HEAPLAPSE_JEMALLOCS, separated by colons.
@@ -92,9 +96,6 @@ func processOf(t *testing.T, s *snapshot.Snapshot, library string) (p Process, s
 	return p, func(name string) uint64 { return program.Modules[i].Symbol(name).Start }
 }
 
-// entry is a block that the program says it has, or had if its size is 0.
-type entry struct{ Address, Size uint64 }
-
 // readTruth reads the table of the program. Only the newest entry of an address counts.
 func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live, freed []entry) {
 	t.Helper()
@@ -123,42 +124,6 @@ func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live,
 	}
 	return live, freed
 }
-
-// check compares blocks with the truth, and returns how many differ.
-func check(set *blocks.Set, live, freed []entry) (wrong []string) {
-	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	known := map[uint64]bool{}
-	for _, e := range live {
-		known[e.Address] = true
-		b, ok := set.Find(e.Address)
-		size := (e.Size + 15) &^ 15
-		// Version 5.3.1 does not tell which of two sizes a large block has.
-		if !ok || b.Free || b.Start != e.Address&^15 || b.Size() < size || b.Size() >= size+size/4 && size != b.Size() {
-			report("%#x of %d bytes is in use: %+v", e.Address, e.Size, b)
-		}
-		known[b.Start] = true
-	}
-	for _, e := range freed {
-		if b, ok := set.Find(e.Address); ok && !known[b.Start] && !b.Free {
-			report("%#x was freed: %+v", e.Address, b)
-		}
-	}
-	others := 0
-	for _, r := range set.Regions() {
-		for b := range r.All() {
-			if !b.Free && !known[b.Start] {
-				others++
-			}
-		}
-	}
-	if others > maxOthers {
-		report("%d blocks in use that the program does not know", others)
-	}
-	return wrong
-}
-
-// maxOthers is more than the number of blocks that the C library and the dynamic linker have.
-const maxOthers = 60
 
 func TestWalkLive(t *testing.T) {
 	program := compile(t)
@@ -193,4 +158,36 @@ func TestWalkLive(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRecordImages writes the images of testdata again, one for each library: go test -run RecordImages -update. Those
+// in the repository are of 5.3.0-1 of Debian, and of 5.2.1 and 5.3.1, built with the default options of configure.
+func TestRecordImages(t *testing.T) {
+	if !*update {
+		t.Skip("set -update to write the images")
+	}
+	program := compile(t)
+	for _, library := range libraries(t) {
+		s := look(t, run(t, library, program, "150", "2", "1"))
+		p, symbol := processOf(t, s, library)
+		live, freed := readTruth(t, s.Memory, symbol)
+		pages := recorder{s.Memory, map[uint64][]byte{}}
+		p.Memory = pages
+		_, err := Walk(p, &blocks.Set{})
+		require.NoError(t, err)
+		r := recording{
+			Data: p.Data, Anonymous: p.Anonymous, Threads: p.Threads, Memory: pages.image(), Live: live, Freed: freed,
+		}
+		r.write(t, filepath.Join("testdata", "jemalloc-"+version(t, library)+".gz"))
+	}
+}
+
+// version returns the version of a library, like 5.3.0.
+func version(t *testing.T, library string) string {
+	t.Helper()
+	b, err := os.ReadFile(library)
+	require.NoError(t, err)
+	m := regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]+`).FindSubmatch(b)
+	require.NotNil(t, m)
+	return string(m[1])
 }

@@ -47,8 +47,9 @@ var ErrNoTree = errors.New("no tree of jemalloc was found")
 const (
 	pageSize    = 4 << 10
 	maxProblems = 16
-	// maxBytes limits the size of all extents.
+	// maxBytes limits the size of all extents, and maxRead what is read of the tree: 2 MiB for each GiB.
 	maxBytes = 512 << 30
+	maxRead  = 8 << 30
 )
 
 // HasRoom reports whether the data of a module is large enough for the tree of extents.
@@ -79,6 +80,8 @@ type walk struct {
 	extents []extent      // by address
 	layout  layout
 	own     map[uint64]bool // multiples of 2 MiB that are in Own, or that are not known to be
+	unowned int             // structures that are not in a block of the allocator
+	read    uint64          // bytes
 }
 
 func (w *walk) problem(format string, args ...any) {
@@ -118,14 +121,29 @@ func (w *walk) words(r blocks.Range, f func(address, word uint64) bool) {
 	}
 	window := &blocks.Window{Memory: w.Memory, Within: r}
 	for _, part := range parts {
-		for at := (part.Start + 7) &^ 7; at < part.End; at += 8 {
-			word, ok := window.Word(at)
-			switch {
-			case !ok:
-				at = at&^(pageSize-1) + pageSize - 8 // skip the page
-			case word != 0 && !f(at, word):
+		for at := part.Start &^ (pageSize - 1); at < part.End; at += pageSize {
+			if w.read += pageSize; w.read > maxRead {
+				w.problem("the tree of jemalloc is too large")
+				return
+			}
+			page := blocks.Range{Start: max(at, (part.Start+7)&^7), End: min(at+pageSize, part.End)}
+			if !wordsOf(window, page, f) {
 				return
 			}
 		}
 	}
+}
+
+// wordsOf is words for a page.
+func wordsOf(window *blocks.Window, page blocks.Range, f func(address, word uint64) bool) bool {
+	for at := page.Start; at < page.End; at += 8 {
+		word, ok := window.Word(at)
+		if !ok {
+			return true
+		}
+		if word != 0 && !f(at, word) {
+			return false
+		}
+	}
+	return true
 }
