@@ -184,6 +184,9 @@ func (l *Look) build(o Options) (err error) {
 	l.python, err = python.Find(python.Process{
 		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: l.set,
 	})
+	if len(l.jemalloc) > 0 {
+		options.Whole = l.whole
+	}
 	if err != nil {
 		l.Doubts = append(l.Doubts, err.Error())
 	} else if l.python != nil {
