@@ -191,3 +191,32 @@ func version(t *testing.T, library string) string {
 	require.NotNil(t, m)
 	return string(m[1])
 }
+
+// TestWalkBusy looks at threads that are stopped anywhere in malloc and free. Each may have changed a block and not its
+// table, and may be filling or emptying its cache: up to 200 blocks of it are then of either kind.
+func TestWalkBusy(t *testing.T) {
+	const threads, perThread = 4, 2 + 200
+	program, library := compile(t), libraries(t)[0]
+	cmd := run(t, library, program, "0", fmt.Sprint(threads), "1", "busy")
+	whole, times := 0, 4
+	if testutil.Full() {
+		times = 40
+	}
+	for range times {
+		s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
+		require.NoError(t, err)
+		p, symbol := processOf(t, s, library)
+		live, freed := readTruth(t, s.Memory, symbol)
+		var set blocks.Set
+		r, err := Walk(p, &set)
+		require.NoError(t, err)
+		wrong := check(&set, live, freed)
+		if len(r.Problems) == 0 {
+			whole++
+			assert.LessOrEqual(t, len(wrong), threads*perThread, "%v", wrong)
+		}
+		t.Logf("%d blocks in use, %d wrong: %v %v", len(live), len(wrong), wrong, r.Problems)
+		require.NoError(t, s.Close())
+	}
+	assert.Greater(t, whole, times/3)
+}
