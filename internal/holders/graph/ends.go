@@ -26,9 +26,9 @@ func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address, value uint6
 	add(word{})
 }
 
-// isEnd reports whether a word is the end of the block to which the words before it point, as in a std::vector that fills
-// its block (start, end of the elements, end of the block) or in an iterator of a std::deque (element, start, end). The
-// allocator must have nothing between blocks: otherwise the end would lie in the block itself.
+// isEnd reports whether a word is the end of the block to which the words before it point, as in a std::vector that
+// fills its block (start, end of the elements, end of the block) or in an iterator of a std::deque (element, start,
+// end). The allocator must have nothing between blocks: otherwise the end would lie in the block itself.
 func (g *Graph) isEnd(first, second, end, next word) bool {
 	if !second.precedes(end) || second.value > end.value {
 		return false

@@ -70,8 +70,8 @@ func (f form) chain(b []byte) (list []bin) {
 	return list
 }
 
-// findCaches marks the blocks in the caches of threads as free. At the same place, threads that never used the allocator
-// have zeros.
+// findCaches marks the blocks in the caches of threads as free. Threads that never used the allocator have zeros at the
+// same place.
 func (w *walk) findCaches() {
 	var without []Thread
 	places := map[uint64]bool{} // before the thread pointer

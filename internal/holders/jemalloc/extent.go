@@ -134,8 +134,8 @@ func (w *walk) findLayout() bool {
 	return best > 0 && w.findBitmap()
 }
 
-// findBitmap finds the only offset at which the bits of nearly all slabs are as many as these have free regions. A thread
-// may have been stopped while it changed a slab.
+// findBitmap finds the only offset at which the bits of nearly all slabs are as many as these have free regions. A
+// thread may have been stopped while it changed a slab.
 func (w *walk) findBitmap() bool {
 	const first = 24
 	least, again := len(w.Threads)+1, false

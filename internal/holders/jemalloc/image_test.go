@@ -210,7 +210,8 @@ func TestCorrupt(t *testing.T) {
 			if !x.used || n%5 != 0 {
 				continue
 			}
-			for offset, change := range map[uint64]uint64{0: 1 << w.layout.class, addressAt: 3 * pageSize << 10, sizeAt: 1 << 40} {
+			changes := map[uint64]uint64{0: 1 << w.layout.class, addressAt: 3 * pageSize << 10, sizeAt: 1 << 40}
+			for offset, change := range changes {
 				changed++
 				undo := r.add(t, x.at+offset, change)
 				got, err := Walk(r.process(), &blocks.Set{})
@@ -296,7 +297,8 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// change changes word n of the image that is not 0 to an address, to a sum of itself and a small number, or to any value.
+// change changes a word that is not 0, the next from word n on, to an address, to a sum of itself and a small number,
+// or to any value.
 func (r *recording) change(n uint32, v uint64) {
 	p := r.Memory[int(n>>20)%len(r.Memory)]
 	at := int(n&0xfffff) % (len(p.Data) / 8) * 8
@@ -320,7 +322,7 @@ func TestMutations(t *testing.T) {
 		problems := 0
 		for seed := range uint32(200) {
 			r := list[i].clone()
-			for n := range uint32(1 + seed%4) {
+			for n := range 1 + seed%4 {
 				r.change(seed*2654435761+n*40503, uint64(seed)*0x9e3779b97f4a7c15+uint64(n))
 			}
 			var set blocks.Set

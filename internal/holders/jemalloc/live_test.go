@@ -140,7 +140,7 @@ func TestWalkLive(t *testing.T) {
 			{"20000 4 5", "lg_tcache_max:20", 4},
 			{"20000 4 6", "retain:false", 4},
 		} {
-			t.Run(fmt.Sprint(filepath.Base(filepath.Dir(filepath.Dir(library))), " ", c.args, " ", c.settings), func(t *testing.T) {
+			t.Run(fmt.Sprint(version(t, library), " ", c.args, " ", c.settings), func(t *testing.T) {
 				t.Setenv("MALLOC_CONF", c.settings)
 				s := look(t, run(t, library, program, strings.Fields(c.args)...))
 				p, symbol := processOf(t, s, library)
@@ -153,8 +153,8 @@ func TestWalkLive(t *testing.T) {
 				assert.GreaterOrEqual(t, r.Caches, c.caches)
 				assert.Greater(t, r.Cached, 100*c.caches)
 				assert.NotEmpty(t, r.Own)
-				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d slabs, %d large, %d regions", len(live), len(freed), r.Cached,
-					r.Caches, r.Slabs, r.Large, len(set.Regions()))
+				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d slabs, %d large, %d regions", len(live), len(freed),
+					r.Cached, r.Caches, r.Slabs, r.Large, len(set.Regions()))
 			})
 		}
 	}
