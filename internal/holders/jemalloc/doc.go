@@ -37,7 +37,7 @@
 //	5.3  address of the newest block, number of requests, low 16 bits of: low water, start and end of the stack
 //	5.2  low water, number of blocks (32 bits each), number of requests, end of the stack
 //
-// Caches that a program creates itself (mallctl "tcache.create") are not looked for.
+// Caches that a program creates itself (mallctl "tcache.create") are recognized by the same, in blocks.
 //
 // # The allocator's own memory
 //

@@ -184,7 +184,7 @@ func TestWalkImages(t *testing.T) {
 		require.NoError(t, err, names[i])
 		assert.Empty(t, got.Problems, names[i])
 		assert.Empty(t, check(&set, r.Live, r.Freed), names[i])
-		assert.Equal(t, 3, got.Caches, names[i])
+		assert.Equal(t, 4, got.Caches, names[i])
 		assert.Greater(t, got.Cached, 500, names[i])
 		assert.NotEmpty(t, r.Freed, names[i])
 		for _, x := range got.Own {
@@ -199,11 +199,8 @@ func TestCorrupt(t *testing.T) {
 	names, list := images(t)
 	for i := range list {
 		r := list[i].clone()
-		w := &walk{Process: r.process(), Result: &Result{}, reader: blocks.Reader{Memory: r.Memory}, own: map[uint64]bool{}}
-		root, err := w.findRoot()
+		w, err := read(r.process())
 		require.NoError(t, err)
-		w.readTree(root)
-		require.NoError(t, w.readSlabs())
 		changed := 0
 		for n := range w.extents {
 			x := &w.extents[n]
@@ -234,11 +231,8 @@ func TestCorruptCache(t *testing.T) {
 	names, list := images(t)
 	for i := range list {
 		r := list[i].clone()
-		w := &walk{Process: r.process(), Result: &Result{}, reader: blocks.Reader{Memory: r.Memory}, own: map[uint64]bool{}}
-		root, err := w.findRoot()
+		w, err := read(r.process())
 		require.NoError(t, err)
-		w.readTree(root)
-		require.NoError(t, w.readSlabs())
 		place, ok := w.findCache(r.Threads[0])
 		require.True(t, ok)
 		bins := r.Threads[0].Pointer - place
@@ -247,7 +241,7 @@ func TestCorruptCache(t *testing.T) {
 		got, err := Walk(r.process(), &blocks.Set{})
 		require.NoError(t, err)
 		assert.NotEmpty(t, got.Problems, names[i])
-		assert.Equal(t, 2, got.Caches)
+		assert.Equal(t, 3, got.Caches)
 	}
 }
 

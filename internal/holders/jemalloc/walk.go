@@ -59,18 +59,25 @@ func HasRoom(data []blocks.Range) bool {
 
 // Walk adds the blocks of jemalloc to a set.
 func Walk(p Process, set *blocks.Set) (*Result, error) {
+	w, err := read(p)
+	if err != nil {
+		return nil, err
+	}
+	w.findCaches()
+	w.findCreated()
+	w.addRegions(set)
+	return w.Result, nil
+}
+
+// read reads the extents.
+func read(p Process) (*walk, error) {
 	w := &walk{Process: p, Result: &Result{}, reader: blocks.Reader{Memory: p.Memory}, own: map[uint64]bool{}}
 	root, err := w.findRoot()
 	if err != nil {
 		return nil, err
 	}
 	w.readTree(root)
-	if err := w.readSlabs(); err != nil {
-		return nil, err
-	}
-	w.findCaches()
-	w.addRegions(set)
-	return w.Result, nil
+	return w, w.readSlabs()
 }
 
 type walk struct {

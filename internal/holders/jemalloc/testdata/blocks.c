@@ -100,6 +100,25 @@ static void *work(void *arg) {
     return NULL;
 }
 
+// The functions of jemalloc, if the program has it.
+int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__((weak));
+void *mallocx(size_t, int) __attribute__((weak));
+void dallocx(void *, int) __attribute__((weak));
+
+// Frees blocks into a cache that the program creates.
+static void create_cache(struct thread *t) {
+    unsigned cache;
+    size_t size = sizeof cache;
+    if (!mallctl || mallctl("tcache.create", &cache, &size, NULL, 0) != 0) abort();
+    int flags = (int)(cache + 2) << 8; // MALLOCX_TCACHE
+    void *p[10];
+    for (int i = 0; i < 10; i++) p[i] = mallocx(2000, flags);
+    for (int i = 0; i < 10; i++) {
+        t->entries[t->count++] = (struct entry){(uint64_t)p[i], 0};
+        dallocx(p[i], flags);
+    }
+}
+
 // A thread that does not use the allocator.
 static void *rest(void *arg) {
     for (;;) pause();
@@ -121,6 +140,7 @@ int main(int argc, char **argv) {
         if (threads[i].entries == MAP_FAILED || pthread_create(&p, NULL, work, &threads[i]) != 0) abort();
     }
     pthread_barrier_wait(&done);
+    if (!busy) create_cache(&threads[0]);
     (void)!write(1, "ready\n", 6);
     for (;;) pause();
 }
