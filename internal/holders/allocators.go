@@ -32,10 +32,17 @@ func (l *Look) walkJemalloc(anonymous []blocks.Range) {
 			continue
 		case err == nil:
 			l.jemalloc, l.own = append(l.jemalloc, m.Path), append(l.own, r.Own...)
-			l.problems = append(l.problems, r.Problems...)
+			l.addProblems(m.Path, r.Problems)
 		default:
-			l.problems = append(l.problems, fmt.Errorf("%s: %w", symbolize.FileName(m.Path), err))
+			l.addProblems(m.Path, []error{err})
 		}
+	}
+}
+
+// addProblems adds what does not fit in the memory of an allocator.
+func (l *Look) addProblems(path string, problems []error) {
+	for _, p := range problems {
+		l.problems = append(l.problems, fmt.Errorf("%s: %w", symbolize.FileName(path), p))
 	}
 }
 
