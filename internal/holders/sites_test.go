@@ -115,6 +115,21 @@ func TestSitesOfJemalloc(t *testing.T) {
 	}
 }
 
+// TestPrefixedJemalloc has jemalloc in the program, under other names, beside malloc of the C library, as programs in
+// Rust have it.
+func TestPrefixedJemalloc(t *testing.T) {
+	archive := testutil.NeedFile(t, "/usr/lib/*/libjemalloc.a")
+	renamed, program := filepath.Join(t.TempDir(), "libjemalloc.a"), filepath.Join(t.TempDir(), "prefixed")
+	args := []string{archive, renamed}
+	const names = "malloc calloc realloc free posix_memalign aligned_alloc memalign valloc malloc_usable_size"
+	for name := range strings.FieldsSeq(names) {
+		args = append(args, "--redefine-sym", name+"=je_"+name)
+	}
+	run(t, "objcopy", args...)
+	run(t, "gcc", "-O1", "-g", "-o", program, "testdata/prefixed.c", renamed, "-lm", "-lpthread", "-ldl", "-lstdc++")
+	checkSites(t, program, true)
+}
+
 // TestRustSites does the same for Rust.
 func TestRustSites(t *testing.T) {
 	needRust(t)
