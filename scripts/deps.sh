@@ -14,7 +14,7 @@ needs=(
 	git:git file:file flock:util-linux pkill:procps zstd:zstd xz:xz-utils xmllint:libxml2-utils
 	dot:graphviz chromium:chromium
 	'/usr/lib/*/libtcmalloc.so.4:libgoogle-perftools4' '/usr/lib/*/libtcmalloc_minimal.so.4:libtcmalloc-minimal4'
-	'/usr/lib/*/libjemalloc.so.2:libjemalloc2' /usr/lib/debug/.build-id:libc6-dbg
+	'/usr/lib/*/libjemalloc.so.2:libjemalloc2' '/usr/lib/*/libjemalloc.a:libjemalloc-dev' /usr/lib/debug/.build-id:libc6-dbg
 )
 
 [ "${HEAPLAPSE_FULL:-}" != 1 ] || needs+=(

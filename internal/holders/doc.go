@@ -6,6 +6,7 @@
 //	snapshot   freezes the memory by a forked child, and reads the registers
 //	glibc      finds the blocks of malloc
 //	musl       finds those of musl's malloc
+//	jemalloc   finds the blocks of jemalloc
 //	pymalloc   finds the blocks of CPython
 //	python     finds the objects in them, and names them
 //	blocks     stores them

@@ -39,7 +39,9 @@ type Look struct {
 	engine   []blocks.Range // the memory of that engine, which holds no block
 	set      *blocks.Set    // all blocks whose boundaries are known
 	musl     bool           // it has blocks of musl's malloc
+	whole    *blocks.Set    // those of jemalloc
 	own      []blocks.Range // the memory in which allocators keep their own data
+	jemalloc []string       // files with jemalloc, whose blocks are in the set
 	problems []error        // what does not fit in the memory of allocators
 	pools    pymalloc.Result
 	taken    time.Time
@@ -118,6 +120,8 @@ func (l *Look) walk() (err error) {
 	}
 	p := glibc.ProcessOf(s.Memory, s.Mappings, l.process.Libc.Path)
 	p.Resident = s.Resident
+	l.walkJemalloc(p.Anonymous)
+	p.Anonymous = without(p.Anonymous, l.whole)
 	l.set = &blocks.Set{}
 	switch l.Heap, err = glibc.Walk(p); {
 	case l.process.Musl:
@@ -126,9 +130,13 @@ func (l *Look) walk() (err error) {
 	case err != nil:
 		return err
 	default:
-		l.set, l.own, l.problems = &l.Heap.Blocks, l.Heap.Own, l.Heap.Problems
+		l.set, l.own = &l.Heap.Blocks, append(l.own, l.Heap.Own...)
+		l.problems = append(l.problems, l.Heap.Problems...)
 	}
 	l.pools, err = pymalloc.Walk(pymalloc.Process{Memory: s.Memory, Anonymous: p.Anonymous, Resident: s.Resident}, l.set)
+	if err == nil {
+		l.set, err = join(l.set, l.whole)
+	}
 	return err
 }
 
@@ -138,7 +146,7 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	if l.process.Libc == nil {
 		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
 	}
-	if l.Heap == nil && !l.musl {
+	if l.Heap == nil && !l.musl && len(l.jemalloc) == 0 {
 		return l.noMalloc()
 	}
 	if err := l.build(o); err != nil {
@@ -155,7 +163,7 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
 		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory,
-		Options: o.Symbols,
+		Whole: l.whole, Options: o.Symbols,
 	}
 	l.listDoubts()
 	return s.Err()
@@ -167,8 +175,8 @@ func (l *Look) noMalloc() error {
 	if l.process.Musl {
 		r.Reason = fmt.Sprintf("process %d has no memory of musl's malloc of 1.2.1 or later", l.snapshot.PID)
 	}
-	if list := l.process.Allocators; len(list) > 0 {
-		r.Reason += ": it uses " + symbolize.FileName(list[0].Path) + ", whose blocks are not known"
+	if list := l.unknownAllocators(); len(list) > 0 {
+		r.Reason += ": it uses " + symbolize.FileName(list[0]) + ", whose blocks are not known"
 	}
 	return r
 }
@@ -182,6 +190,9 @@ func (l *Look) build(o Options) (err error) {
 	l.python, err = python.Find(python.Process{
 		Memory: s.Memory, Mappings: s.Mappings, Modules: l.process.Modules, Blocks: l.set,
 	})
+	if len(l.jemalloc) > 0 {
+		options.Whole = l.whole
+	}
 	if err != nil {
 		l.Doubts = append(l.Doubts, err.Error())
 	} else if l.python != nil {
@@ -210,8 +221,8 @@ func (l *Look) listDoubts() {
 	for _, p := range l.problems {
 		doubt("%v", p)
 	}
-	for _, m := range l.process.Allocators {
-		doubt("%s has an allocator whose blocks are not known", symbolize.FileName(m.Path))
+	for _, path := range l.unknownAllocators() {
+		doubt("%s has an allocator whose blocks are not known", symbolize.FileName(path))
 	}
 	if n := len(l.snapshot.Missing); n > 0 {
 		doubt("%d mappings were not copied (MADV_DONTFORK)", n)

@@ -161,11 +161,29 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// TestOtherAllocator has blocks that are not known.
+// TestOtherAllocator has blocks that are not known, and TestJemalloc those that are.
 func TestOtherAllocator(t *testing.T) {
+	l, err := lookAtPython(t, "/usr/lib/*/libtcmalloc_minimal.so.4")
+	if err != nil {
+		assert.ErrorContains(t, err, "has no memory of glibc's malloc")
+		return
+	}
+	require.Len(t, l.Doubts, 1)
+	assert.Regexp(t, "^libtcmalloc_minimal.so.* has an allocator whose blocks are not known$", l.Doubts[0])
+}
+
+func TestJemalloc(t *testing.T) {
+	l, err := lookAtPython(t, "/usr/lib/*/libjemalloc.so.2")
+	require.NoError(t, err)
+	assert.Empty(t, l.Doubts)
+	assert.Greater(t, l.answer().Blocks, int64(5000))
+}
+
+// lookAtPython looks at an interpreter with another allocator.
+func lookAtPython(t *testing.T, library string) (*Look, error) {
+	t.Helper()
 	testutil.Need(t, "python3")
-	library := testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2")
-	t.Setenv("LD_PRELOAD", library)
+	t.Setenv("LD_PRELOAD", testutil.NeedFile(t, library))
 	cmd := exec.Command("python3", "-S", "-c", "import time; print('ready', flush=True); time.sleep(600)")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -174,12 +192,10 @@ func TestOtherAllocator(t *testing.T) {
 	_, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	l, err := take(cmd.Process.Pid, Options{})
-	if err != nil {
-		assert.ErrorContains(t, err, "has no memory of glibc's malloc")
-		return
+	if err == nil {
+		t.Cleanup(func() { _ = l.Close() })
 	}
-	defer l.Close()
-	assert.Contains(t, l.Doubts, "libjemalloc.so.2 has an allocator whose blocks are not known")
+	return l, err
 }
 
 func TestRefuses(t *testing.T) {

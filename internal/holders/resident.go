@@ -106,7 +106,7 @@ func (l *Look) resident(kernel *rss.Kernel, pages []blocks.Range) *rss.Result {
 	for _, m := range l.process.Modules {
 		c.Data = append(c.Data, roots.Data(s.Memory, s.Mappings, m)...)
 	}
-	for _, m := range l.process.Allocators {
+	for _, m := range l.process.Allocators { // also jemalloc: what it has counts as anonymous memory
 		c.Allocators = append(c.Allocators, symbolize.FileName(m.Path))
 	}
 	return rss.Of(kernel, &c)

@@ -98,6 +98,38 @@ func run(t *testing.T, program string, args ...string) {
 	require.NoError(t, err, "%s", out)
 }
 
+// TestSitesOfJemalloc has the blocks of jemalloc: of the library of this machine, and of those in the environment
+// variable HEAPLAPSE_JEMALLOCS, separated by colons.
+func TestSitesOfJemalloc(t *testing.T) {
+	libraries := []string{testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2")}
+	if more := os.Getenv("HEAPLAPSE_JEMALLOCS"); more != "" {
+		libraries = append(libraries, strings.Split(more, ":")...)
+	}
+	program := filepath.Join(t.TempDir(), "sites")
+	run(t, "g++", "-std=c++17", "-pthread", "-O1", "-g", "-o", program, "testdata/sites.cc")
+	for _, library := range libraries {
+		t.Run(strings.ReplaceAll(library, "/", " "), func(t *testing.T) {
+			t.Setenv("LD_PRELOAD", library)
+			checkSites(t, program, true)
+		})
+	}
+}
+
+// TestPrefixedJemalloc has jemalloc in the program, under other names, beside malloc of the C library, as programs in
+// Rust have it.
+func TestPrefixedJemalloc(t *testing.T) {
+	archive := testutil.NeedFile(t, "/usr/lib/*/libjemalloc.a")
+	renamed, program := filepath.Join(t.TempDir(), "libjemalloc.a"), filepath.Join(t.TempDir(), "prefixed")
+	args := []string{archive, renamed}
+	const names = "malloc calloc realloc free posix_memalign aligned_alloc memalign valloc malloc_usable_size"
+	for name := range strings.FieldsSeq(names) {
+		args = append(args, "--redefine-sym", name+"=je_"+name)
+	}
+	run(t, "objcopy", args...)
+	run(t, "gcc", "-O1", "-g", "-o", program, "testdata/prefixed.c", renamed, "-lm", "-lpthread", "-ldl", "-lstdc++")
+	checkSites(t, program, true)
+}
+
 // TestRustSites does the same for Rust.
 func TestRustSites(t *testing.T) {
 	needRust(t)

@@ -11,6 +11,7 @@
 //
 // No word is dropped. Words that are most likely no pointers, such as the content of a buffer, are
 // followed last, in the phase [Doubtful]: what only they reach is neither held for sure nor lost.
+// So is the end of a block, as a std::vector has it, if another block begins there.
 // A block that no phase reaches is lost. There are three kinds of lost blocks: those to which nothing points, those
 // to which another lost block leads, and those in a cycle.
 //

@@ -21,6 +21,8 @@ type Options struct {
 	Doubtful []blocks.Range
 	// Content tells what is in blocks; it may be nil.
 	Content Content
+	// Whole has the blocks behind which another one may begin at once, and may be nil.
+	Whole *blocks.Set
 	// MaxBytes limits the memory of the graph; 0 means 1 GiB.
 	MaxBytes uint64
 }
@@ -60,6 +62,7 @@ type Graph struct {
 	span   blocks.Range // contains all regions
 	nodes  int
 	limit  uint64
+	whole  *blocks.Set // see Options
 
 	content Content
 	before  []uint8  // bytes before the object in each block; nil if there is no Content
@@ -82,7 +85,7 @@ const (
 
 // Build reads the blocks of a set.
 func Build(m Memory, set *blocks.Set, o Options) (*Graph, error) {
-	g := &Graph{set: set, memory: m, limit: o.MaxBytes, content: o.Content}
+	g := &Graph{set: set, memory: m, limit: o.MaxBytes, whole: o.Whole, content: o.Content}
 	if g.limit == 0 {
 		g.limit = defaultLimit
 	}
@@ -162,8 +165,11 @@ func (g *Graph) read(scan *scanner, b blocks.Range, parts []Part) {
 	from := uint32(len(g.rows) - 1)
 	first := g.edges.n
 	links := g.links(from, b)
-	scan.words(b, g.span, func(address, value uint64) {
+	g.pointers(scan, b, func(address, value uint64, end bool) {
 		to, ok := g.edge(value)
+		if end {
+			to = to&^kindBits | doubtful
+		}
 		if !ok || to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
 			return
 		}

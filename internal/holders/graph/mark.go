@@ -90,8 +90,11 @@ func (g *Graph) endPhase(p Phase) {
 
 // seed marks the blocks that a root holds by pointers of one kind.
 func (g *Graph) seed(root int, kind uint32) {
-	see := func(address, value uint64) {
+	see := func(address, value uint64, end bool) {
 		to, ok := g.edge(value)
+		if end {
+			to = to&^kindBits | doubtful
+		}
 		if !ok || to&kindBits != kind || g.parents[to&^kindBits] != 0 {
 			return
 		}
@@ -99,14 +102,14 @@ func (g *Graph) seed(root int, kind uint32) {
 		g.visit(to&^kindBits, isRoot|uint32(len(g.hits)-1))
 	}
 	for i, v := range g.roots[root].Values {
-		see(uint64(i), v)
+		see(uint64(i), v, false)
 	}
 	if g.roots[root].Range.Size() == 0 {
 		return
 	}
 	before := g.scan.unreadable
 	g.scan.start(g.roots[root].Range)
-	g.scan.words(g.roots[root].Range, g.span, see)
+	g.pointers(&g.scan, g.roots[root].Range, see)
 	if kind == interior {
 		g.unreadable += g.scan.unreadable - before
 	}
@@ -148,7 +151,7 @@ func (g *Graph) markDoubtful() {
 		g.visitEdges(g.queue[head], doubtful)
 		g.follow(from)
 	}
-	if from := len(g.queue); g.before != nil {
+	if from := len(g.queue); g.before != nil || g.whole != nil {
 		for i := range g.roots {
 			g.seed(i, doubtful)
 		}

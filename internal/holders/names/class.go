@@ -23,20 +23,20 @@ func (p *Process) refine(ctx context.Context, c content, b blocks.Range) content
 	switch {
 	case c.kind == control:
 		return content{}
-	case c.kind == object && !c.startsAt(b):
+	case c.kind == object && !p.startsAt(c, b):
 		return content{}
 	}
 	return c
 }
 
 // startsAt reports whether the objects of a block begin at its start, as far as is known.
-func (c content) startsAt(b blocks.Range) bool {
+func (p *Process) startsAt(c content, b blocks.Range) bool {
 	_, t := c.file.plain(c.elem)
 	size := c.file.size(c.elem)
 	if c.at == b.Start || c.many || isPlain(t) {
 		return true
 	}
-	return size > 0 && (c.at-b.Start)%size == 0 && repeats(size, b)
+	return size > 0 && (c.at-b.Start)%size == 0 && p.repeats(size, b)
 }
 
 // ClassOf returns the class whose table of virtual functions is at an address, or "" if it is none.

@@ -340,7 +340,7 @@ func (p *Process) inObject(c content, b, next blocks.Range, w held) link {
 	switch {
 	case isPlain(t) && size > 0:
 		off, prefix = off%size, element
-	case size > 0 && off >= size && (c.many || repeats(size, b) && !c.file.isHeader(t)):
+	case size > 0 && off >= size && (c.many || p.repeats(size, b) && !c.file.isHeader(t)):
 		off, prefix = off%size, element
 	}
 	f, ok := c.file.find(c.elem, off, w.address-off)
@@ -376,9 +376,12 @@ func sibling(c content, b, next blocks.Range, to content, value uint64) (content
 // repeats reports whether a block may be an array of structures of a size. What the allocator adds is less than
 // 24 bytes, or than a page for large blocks. Two or three of them may as well be a larger structure that begins with
 // the one to which the pointer leads.
-func repeats(size uint64, b blocks.Range) bool {
-	const header, least, large, page, few = 8, 24, 128 << 10, 4096, 4
-	added := uint64(least)
+func (p *Process) repeats(size uint64, b blocks.Range) bool {
+	const least, large, page, few = 24, 128 << 10, 4096, 4
+	added, header := uint64(least), uint64(8)
+	if p.Whole != nil && p.Whole.Region(b.Start) != nil {
+		header = 0
+	}
 	if b.Size() >= large {
 		added = page + least
 	}

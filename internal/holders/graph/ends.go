@@ -1,0 +1,49 @@
+package graph
+
+import "github.com/heaplapse/heaplapse/internal/holders/blocks"
+
+// word is a word of memory. Its address is 0 if there is none.
+type word struct{ address, value uint64 }
+
+// precedes reports whether another word is the next one in memory.
+func (w word) precedes(next word) bool { return w.address != 0 && w.address+wordSize == next.address }
+
+// pointers calls a function for each word of a range whose value lies in the span of the blocks. end reports whether it
+// is most likely the end of a block, and no pointer to the block behind.
+func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address, value uint64, end bool)) {
+	if g.whole == nil {
+		s.words(r, g.span, func(address, value uint64) { f(address, value, false) })
+		return
+	}
+	var first, second, third word
+	add := func(w word) {
+		if third.address != 0 {
+			f(third.address, third.value, g.isEnd(first, second, third, w))
+		}
+		first, second, third = second, third, w
+	}
+	s.words(r, g.span, func(address, value uint64) { add(word{address, value}) })
+	add(word{})
+}
+
+// isEnd reports whether a word is the end of the block to which the words before it point, as in a std::vector that
+// fills its block (start, end of the elements, end of the block) or in an iterator of a std::deque (element, start,
+// end). The allocator must have nothing between blocks: otherwise the end would lie in the block itself.
+func (g *Graph) isEnd(first, second, end, next word) bool {
+	if !second.precedes(end) || second.value > end.value {
+		return false
+	}
+	three := first.precedes(second) && first.value < end.value
+	twice := end.precedes(next) && end.value == next.value
+	if !three && !twice {
+		return false
+	}
+	b, ok := g.whole.Find(end.value - 1)
+	if !ok || b.Free || b.End != end.value || second.value < b.Start {
+		return false
+	}
+	if twice && second.value == b.Start {
+		return true
+	}
+	return three && first.value >= b.Start && (first.value == b.Start || second.value == b.Start)
+}

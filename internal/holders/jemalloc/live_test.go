@@ -1,0 +1,222 @@
+//go:build linux && amd64
+
+package jemalloc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/glibc"
+	"github.com/heaplapse/heaplapse/internal/holders/roots"
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+var update = flag.Bool("update", false, "write the images of testdata")
+
+// libraries returns the libraries to test with: the one of this machine, and those in the environment variable
+// HEAPLAPSE_JEMALLOCS, separated by colons.
+func libraries(t *testing.T) []string {
+	t.Helper()
+	list := []string{testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2")}
+	if more := os.Getenv("HEAPLAPSE_JEMALLOCS"); more != "" {
+		list = append(list, strings.Split(more, ":")...)
+	}
+	return list
+}
+
+// compile builds testdata/blocks.c.
+func compile(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "blocks")
+	args := []string{"-O1", "-g", "-Wall", "-fno-builtin", "-pthread", "-rdynamic", "-o", program, "testdata/blocks.c"}
+	out, err := exec.Command(testutil.Need(t, "gcc"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// run runs a program with a library until it is ready.
+func run(t *testing.T, library, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	return cmd
+}
+
+// look takes a snapshot of a program.
+func look(t *testing.T, cmd *exec.Cmd) *snapshot.Snapshot {
+	t.Helper()
+	s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// processOf returns the process of a snapshot, and the address of its symbol.
+func processOf(t *testing.T, s *snapshot.Snapshot, library string) (p Process, symbol func(name string) uint64) {
+	t.Helper()
+	program, err := target.Open(s.PID)
+	require.NoError(t, err)
+	g := glibc.ProcessOf(s.Memory, s.Mappings, program.Libc.Path)
+	p = Process{Memory: s.Memory, Anonymous: g.Anonymous, Resident: s.Resident}
+	i := slices.IndexFunc(program.Modules, func(m *target.Module) bool { return filepath.Base(m.Path) == "blocks" })
+	library, err = filepath.EvalSymlinks(library)
+	require.NoError(t, err)
+	for _, m := range program.Modules {
+		if m.Path != library {
+			continue
+		}
+		p.Data = roots.Data(s.Memory, s.Mappings, m)
+		for _, thread := range s.Threads {
+			p.Threads = append(p.Threads, Thread{thread.TLS, roots.Local(s.Memory, s.Mappings, thread, m)})
+		}
+	}
+	return p, func(name string) uint64 { return program.Modules[i].Symbol(name).Start }
+}
+
+// readTruth reads the table of the program. Only the newest entry of an address counts.
+func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live, freed []entry) {
+	t.Helper()
+	word := func(address uint64) uint64 {
+		v, err := m.Uint64(address)
+		require.NoError(t, err)
+		return v
+	}
+	size := map[uint64]uint64{}
+	for i := range word(symbol("thread_count")) {
+		thread := symbol("threads") + 24*i
+		b := make([]byte, 16*word(thread+8))
+		require.NoError(t, m.Read(word(thread), b))
+		for ; len(b) > 0; b = b[16:] {
+			// Another thread may have used the address again: then it is in use.
+			address, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+			size[address] = max(size[address], n)
+		}
+	}
+	for address, n := range size {
+		if n != 0 {
+			live = append(live, entry{address, n})
+		} else {
+			freed = append(freed, entry{address, 0})
+		}
+	}
+	return live, freed
+}
+
+func TestWalkLive(t *testing.T) {
+	program := compile(t)
+	for _, library := range libraries(t) {
+		for _, c := range []struct {
+			args     string
+			settings string
+			caches   int
+		}{
+			{"300 1 1", "", 1},
+			{"20000 4 2", "", 4},
+			{"20000 9 3", "", 9},
+			{"20000 4 4", "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0", 4},
+			{"20000 4 5", "lg_tcache_max:20", 4},
+			{"20000 4 6", "retain:false", 4},
+		} {
+			t.Run(fmt.Sprint(version(t, library), " ", c.args, " ", c.settings), func(t *testing.T) {
+				t.Setenv("MALLOC_CONF", c.settings)
+				s := look(t, run(t, library, program, strings.Fields(c.args)...))
+				p, symbol := processOf(t, s, library)
+				live, freed := readTruth(t, s.Memory, symbol)
+				var set blocks.Set
+				r, err := Walk(p, &set)
+				require.NoError(t, err)
+				assert.Empty(t, r.Problems)
+				assert.Empty(t, check(&set, live, freed))
+				assert.Equal(t, c.caches+2, r.Caches, "those of main and of the program, too")
+				assert.Greater(t, r.Cached, 100*c.caches)
+				assert.NotEmpty(t, r.Own)
+				t.Logf("%d blocks in use, %d freed, %d in %d caches, %d slabs, %d large, %d regions", len(live), len(freed),
+					r.Cached, r.Caches, r.Slabs, r.Large, len(set.Regions()))
+			})
+		}
+	}
+}
+
+// TestRecordImages writes the images of testdata again, one for each library: go test -run RecordImages -update. Those
+// in the repository are of 5.3.0-1 of Debian, and of 5.2.1 and 5.3.1, built with the default options of configure.
+func TestRecordImages(t *testing.T) {
+	if !*update {
+		t.Skip("set -update to write the images")
+	}
+	program := compile(t)
+	for _, library := range libraries(t) {
+		s := look(t, run(t, library, program, "150", "2", "1"))
+		p, symbol := processOf(t, s, library)
+		live, freed := readTruth(t, s.Memory, symbol)
+		pages := recorder{s.Memory, map[uint64][]byte{}}
+		p.Memory = pages
+		_, err := Walk(p, &blocks.Set{})
+		require.NoError(t, err)
+		r := recording{
+			Data: p.Data, Anonymous: p.Anonymous, Threads: p.Threads, Memory: pages.image(), Live: live, Freed: freed,
+		}
+		r.write(t, filepath.Join("testdata", "jemalloc-"+version(t, library)+".gz"))
+	}
+}
+
+// version returns the version of a library, like 5.3.0.
+func version(t *testing.T, library string) string {
+	t.Helper()
+	b, err := os.ReadFile(library)
+	require.NoError(t, err)
+	m := regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]+`).FindSubmatch(b)
+	require.NotNil(t, m)
+	return string(m[1])
+}
+
+// TestWalkBusy looks at threads that are stopped anywhere in malloc and free. Each may have changed a block and not its
+// table, and may be filling or emptying its cache: up to 200 blocks of it are then of either kind.
+func TestWalkBusy(t *testing.T) {
+	const threads, perThread = 4, 2 + 200
+	program, library := compile(t), libraries(t)[0]
+	cmd := run(t, library, program, "0", fmt.Sprint(threads), "1", "busy")
+	whole, times := 0, 4
+	if testutil.Full() {
+		times = 40
+	}
+	for range times {
+		s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
+		require.NoError(t, err)
+		p, symbol := processOf(t, s, library)
+		live, freed := readTruth(t, s.Memory, symbol)
+		var set blocks.Set
+		r, err := Walk(p, &set)
+		require.NoError(t, err)
+		wrong := check(&set, live, freed)
+		if len(r.Problems) == 0 {
+			whole++
+			assert.LessOrEqual(t, len(wrong), threads*perThread, "%v", wrong)
+		}
+		t.Logf("%d blocks in use, %d wrong: %v %v", len(live), len(wrong), wrong, r.Problems)
+		require.NoError(t, s.Close())
+	}
+	assert.Greater(t, whole, times/3)
+}
