@@ -17,27 +17,16 @@ type Birth struct {
 //
 //	# births 1795676287463:31:4063232 1795676291970:8:1048576
 //
-// heaplapse's recorder writes it. Other readers of this format skip comments.
+// heaplapse's recorder writes it; other readers skip comments.
 var birthsPrefix = []byte("# births ")
-
-const (
-	// maxBirths limits the fields of a row.
-	maxBirths = 1 << 10
-	// maxBefore is the time up to which BEFORE is accepted: the year 9999.
-	maxBefore = 253402300799999
-)
 
 // births decodes a comment about the last row.
 func (d *Decoder) births(line []byte) {
 	if d.rowLine == 0 || d.rowLine != d.at-1 || d.row < 0 {
 		return // the row was skipped or merged
 	}
-	list, ok := parseBirths(line[len(birthsPrefix):])
-	var objects, size int64
-	for _, b := range list {
-		objects, size = objects+b.Objects, size+b.Bytes
-	}
-	if c := d.snap.Samples[d.row].Counts; !ok || objects != c.InuseObjects || size != c.InuseBytes {
+	list, sum, ok := parseBirths(line[len(birthsPrefix):])
+	if c := d.snap.Samples[d.row].Counts; !ok || sum.Objects != c.InuseObjects || sum.Bytes != c.InuseBytes {
 		d.warn.add(WarnMalformedRow, d.at, "skipped %q: it does not agree with its row", clip(line))
 		return
 	}
@@ -47,29 +36,24 @@ func (d *Decoder) births(line []byte) {
 	d.snap.Births[d.row] = list
 }
 
-// parseBirths decodes fields whose times rise.
-func parseBirths(text []byte) (list []Birth, ok bool) {
-	last := int64(-1)
+// parseBirths decodes fields whose times rise. A number has at most 15 digits, so that sums do not overflow.
+func parseBirths(text []byte) (list []Birth, sum Birth, ok bool) {
+	const digits, most = 15, 1 << 10 // of a number, and the fields of a row
 	for field := range bytes.FieldsSeq(text) {
-		before, rest, _ := bytes.Cut(field, []byte(":"))
-		objects, size, _ := bytes.Cut(rest, []byte(":"))
-		at, ok1 := parseCount(before)
-		n, ok2 := parseCount(objects)
-		b, ok3 := parseCount(size)
-		if !ok1 || !ok2 || !ok3 || at <= last || at > maxBefore || len(list) == maxBirths {
-			return nil, false
+		var n [3]int64
+		for i := range n {
+			number, rest, more := bytes.Cut(field, []byte(":"))
+			v, err := strconv.ParseUint(string(number), 10, 63)
+			if err != nil || len(number) > digits || more != (i < len(n)-1) {
+				return nil, sum, false
+			}
+			n[i], field = int64(v), rest
 		}
-		last = at
-		list = append(list, Birth{time.UnixMilli(at), n, b})
+		b := Birth{time.UnixMilli(n[0]), n[1], n[2]}
+		if len(list) == most || len(list) > 0 && !b.Before.After(list[len(list)-1].Before) {
+			return nil, sum, false
+		}
+		list, sum = append(list, b), Birth{b.Before, sum.Objects + b.Objects, sum.Bytes + b.Bytes}
 	}
-	return list, len(list) > 0
-}
-
-// parseCount decodes a number of at most 15 digits: sums of them do not overflow.
-func parseCount(digits []byte) (int64, bool) {
-	if len(digits) == 0 || len(digits) > 15 {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(digits), 10, 63)
-	return int64(n), err == nil
+	return list, sum, len(list) > 0
 }

@@ -49,7 +49,7 @@ type Head struct {
 // Snapshot is the content of one file.
 type Snapshot struct {
 	Head
-	Samples  []Sample
+	Samples []Sample
 	// Births tells when the memory of rows was allocated, by their position in Samples. It is read if [Decoder.Births] is
 	// set, and does not have rows of which that is not known.
 	Births   map[int][]Birth

@@ -3,8 +3,8 @@ package series
 import (
 	"io"
 	"io/fs"
-	"time"
 	"path/filepath"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"

@@ -16,7 +16,8 @@ func (l *Look) walkMusl() {
 		p.ThreadPointers = append(p.ThreadPointers, t.TLS)
 	}
 	r, err := musl.Walk(p, l.set)
-	l.Heap, l.musl, l.own, l.problems = nil, err == nil, r.Own, r.Problems
+	l.Heap, l.musl = nil, err == nil
+	l.own, l.problems = append(l.own, r.Own...), append(l.problems, r.Problems...)
 	if r.Changing > 0 {
 		l.problems = append(l.problems, fmt.Errorf("%d blocks of malloc were being changed", r.Changing))
 	}
