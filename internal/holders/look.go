@@ -3,6 +3,7 @@
 package holders
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -322,7 +324,11 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	if err != nil {
 		return nil, err
 	}
+	program := l.process.Program()
 	for i, v := range variables {
+		if program != nil && v.Module == program.Path { // a program is called by a link, as redis-check-rdb is
+			v.Module = cmp.Or(proc.ProgramName(l.snapshot.Memory.PID), v.Module)
+		}
 		if v.Module != "" {
 			h := &list[indices[i]]
 			h.Name, h.Variable, h.Function = v.String(), &v, ""

@@ -111,8 +111,9 @@ func (g *Report) TableRows() []TableRow {
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
 		row := g.row(strconv.Itoa(i+1), &s, v)
+		held := holders.Line(g.Holders.Of(s.Members)) // that of each site is told
 		for _, r := range g.remarks(&s, v, apart[s.Members[0]]) {
-			if !made[r] || g.GroupBy == sites.ByStack {
+			if !made[r] || g.GroupBy == sites.ByStack || r == held {
 				made[r] = true
 				row.Remarks = append(row.Remarks, wrapped(r, g.width())...)
 			}
