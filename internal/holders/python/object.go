@@ -4,6 +4,7 @@ package python
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
@@ -103,6 +104,8 @@ func (in *Interpreter) note(o object, word words) {
 		in.noteDeque(o, word)
 	case o.kind == setKind || o.kind == frozenSetKind:
 		in.noteSet(o, word)
+	case o.kind == capsuleKind:
+		in.noteCapsule(o, word)
 	case o.kind == dictKind && in.minor <= 10:
 		in.noteValues(o, word)
 	case o.kind == codeKind && in.minor <= 10:
@@ -128,6 +131,20 @@ func (in *Interpreter) noteList(o object, word words) {
 		return
 	}
 	in.noteSlack(first, first+8*n, topmost)
+}
+
+// noteCapsule notes the table of all instances of pybind11 (detail/internals.h), which is in a capsule: it finds them, but
+// does not hold them.
+func (in *Interpreter) noteCapsule(o object, word words) {
+	const pointer, name, longest = 16, 24, 32
+	const prefix = "__pybind11_internals_"
+	text, _ := word(o.address + name)
+	if strings.HasPrefix(in.read.Text(text, longest), prefix) {
+		at, _ := word(o.address + pointer)
+		if b, ok := in.blocks.Find(in.read.Word(at)); ok {
+			in.noteSlack(b.Start, b.Start, b.End)
+		}
+	}
 }
 
 // noteValues notes what is behind the values of the attributes of an object, up to 3.10: two thirds of the size of the
