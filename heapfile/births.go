@@ -12,8 +12,8 @@ type Birth struct {
 	Objects, Bytes int64
 }
 
-// birthsPrefix begins the comment behind a row that tells when its memory was allocated. Its fields are BEFORE:OBJECTS:BYTES,
-// the oldest first, with BEFORE in milliseconds of Unix time:
+// birthsPrefix begins the comment behind a row that tells when its memory was allocated. Its fields are
+// BEFORE:OBJECTS:BYTES, the oldest first, with BEFORE in milliseconds of Unix time:
 //
 //	# births 1795676287463:31:4063232 1795676291970:8:1048576
 //

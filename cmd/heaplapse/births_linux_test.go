@@ -15,8 +15,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// TestBirths records a program that allocates in phases, each between other snapshots than the one before: the snapshots
-// tell their order, and --older-than leaves out the later ones.
+// TestBirths records a program that allocates in phases, each between other snapshots than the one before: the
+// snapshots tell their order, and --older-than leaves out the later ones.
 func TestBirths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

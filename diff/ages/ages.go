@@ -1,5 +1,5 @@
-// Package ages tells how old the memory of allocation sites is: of what was allocated in each part of a series, how much
-// is still in use at the end of that part and of the later ones.
+// Package ages tells how old the memory of allocation sites is: of what was allocated in each part of a series, how
+// much is still in use at the end of that part and of the later ones.
 package ages
 
 import (
@@ -36,8 +36,8 @@ func (c Cohorts) Old() (share float64, ok bool) {
 
 // Ages are the cohorts of sites at the ends of the parts.
 type Ages struct {
-	// Ends are the snapshots at the ends of the parts, from the first that has any to the last. With Options.Last, there is
-	// only that at the end of the last part.
+	// Ends are the snapshots at the ends of the parts, from the first that has any to the last. With Options.Last,
+	// there is only that at the end of the last part.
 	Ends []int
 	at   []map[symbolize.SiteID]*Cohorts
 }
@@ -110,8 +110,8 @@ func read(
 	return out, nil
 }
 
-// begins returns, for each time before which memory was allocated, the one after which it was: the next lower one of all
-// rows. The first has no other: it is its own.
+// begins returns, for each time before which memory was allocated, the one after which it was: the next lower one of
+// all rows. The first has no other: it is its own.
 func begins(rows map[int][]heapfile.Birth) map[time.Time]time.Time {
 	after := map[time.Time]time.Time{}
 	for _, births := range rows {
@@ -163,8 +163,8 @@ func (a *Ages) Of(members []symbolize.SiteID) []Cohorts {
 	return out
 }
 
-// Old returns the share of what some sites have in use at the end that was allocated in the first half of the series, or
-// false if that is not known.
+// Old returns the share of what some sites have in use at the end that was allocated in the first half of the series,
+// or false if that is not known.
 func (a *Ages) Old(members []symbolize.SiteID) (share float64, ok bool) {
 	cohorts := a.Of(members)
 	if len(cohorts) == 0 {

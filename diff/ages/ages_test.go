@@ -12,8 +12,8 @@ import (
 // seconds is a time.
 func seconds(n float64) time.Time { return time.Unix(1000, int64(n*1e9)) }
 
-// TestCohorts: what was allocated between two times is divided evenly; what is older than the series belongs to the first
-// part, and what is newer to the last.
+// TestCohorts: what was allocated between two times is divided evenly; what is older than the series belongs to the
+// first part, and what is newer to the last.
 func TestCohorts(t *testing.T) {
 	var ends [Parts]time.Time
 	for i := range ends {

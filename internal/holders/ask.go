@@ -26,8 +26,8 @@ const (
 	maxSites = 500
 )
 
-// Sites tells what holds the live samples of the sites with most of them, the site with most old ones first: those with a
-// number up to half. Of a site with few old ones, it tells how many there are.
+// Sites tells what holds the live samples of the sites with most of them, the site with most old ones first: those
+// with a number up to half. Of a site with few old ones, it tells how many there are.
 func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site, error) {
 	if l.samples == nil {
 		return nil, nil
@@ -51,7 +51,8 @@ func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site
 	}
 	numbers := slices.Collect(maps.Keys(bySite))
 	slices.SortFunc(numbers, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(bySite[b].Old, bySite[a].Old), cmp.Compare(bySite[b].Live, bySite[a].Live), cmp.Compare(a, b))
+		x, y := bySite[a], bySite[b]
+		return cmp.Or(cmp.Compare(y.Old, x.Old), cmp.Compare(y.Live, x.Live), cmp.Compare(a, b))
 	})
 	list := make([]answer.Site, 0, min(len(numbers), maxSites))
 	for _, n := range numbers[:min(len(numbers), maxSites)] {

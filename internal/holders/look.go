@@ -320,15 +320,11 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		}
 		list[i] = h
 	}
-	variables, err := l.names.Variables(ctx, words)
+	variables, err := l.variables(ctx, words)
 	if err != nil {
 		return nil, err
 	}
-	program := l.process.Program()
 	for i, v := range variables {
-		if program != nil && v.Module == program.Path { // a program is called by a link, as redis-check-rdb is
-			v.Module = cmp.Or(proc.ProgramName(l.snapshot.Memory.PID), v.Module)
-		}
 		if v.Module != "" {
 			h := &list[indices[i]]
 			h.Name, h.Variable, h.Function = v.String(), &v, ""
@@ -340,6 +336,20 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
+}
+
+// variables names words of variables. The module of those of a program is called as the program was: redis-server is a
+// link to redis-check-rdb.
+func (l *Look) variables(ctx context.Context, words []names.Held) ([]names.Variable, error) {
+	list, err := l.names.Variables(ctx, words)
+	if program := l.process.Program(); program != nil {
+		for i := range list {
+			if list[i].Module == program.Path {
+				list[i].Module = cmp.Or(proc.ProgramName(l.snapshot.Memory.PID), program.Path)
+			}
+		}
+	}
+	return list, err
 }
 
 // root returns the root of a path, or none.

@@ -9,7 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
 
-// TestEnds has words in a root and in a block, of which some are the end of a block: what begins there is not held by them.
+// TestEnds has words in a root and in a block, of which some are the end of a block: what begins there is not held by
+// them.
 func TestEnds(t *testing.T) {
 	const size, n = 64, 8
 	b := func(i uint64) uint64 { return start + i*size }

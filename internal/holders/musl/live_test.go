@@ -158,8 +158,8 @@ func TestWalkBusy(t *testing.T) {
 	assert.Greater(t, whole, times/2)
 }
 
-// TestRecordImages writes the images of testdata again, one for each version: go test -run RecordImages -update. 1.2.3 is
-// that of Debian 12; the others were built from the sources of musl by its Makefile.
+// TestRecordImages writes the images of testdata again, one for each version: go test -run RecordImages -update. 1.2.3
+// is that of Debian 12; the others were built from the sources of musl by its Makefile.
 func TestRecordImages(t *testing.T) {
 	if !*update {
 		t.Skip("set -update to write the images")

@@ -133,8 +133,8 @@ func (in *Interpreter) noteList(o object, word words) {
 	in.noteSlack(first, first+8*n, topmost)
 }
 
-// noteCapsule notes the table of all instances of pybind11 (detail/internals.h), which is in a capsule: it finds them, but
-// does not hold them.
+// noteCapsule notes the table of all instances of pybind11 (detail/internals.h), which is in a capsule: it finds them,
+// but does not hold them.
 func (in *Interpreter) noteCapsule(o object, word words) {
 	const pointer, name, longest = 16, 24, 32
 	const prefix = "__pybind11_internals_"

@@ -74,8 +74,8 @@ func (p *Process) Take(period int64) (*Births, error) {
 	return b, nil
 }
 
-// Half returns the number of the newest sample when half of the time since the first snapshot had passed, or 0 if that is
-// not known.
+// Half returns the number of the newest sample when half of the time since the first snapshot had passed, or 0 if that
+// is not known.
 func (p *Process) Half(now time.Time) uint32 {
 	if len(p.marks) == 0 {
 		return 0

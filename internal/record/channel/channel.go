@@ -137,8 +137,8 @@ func (r *Receiver) Settings() string {
 	return s
 }
 
-// Half returns the number of the newest sample of a process when half of the time since its first snapshot had passed, or
-// 0 if that is not known.
+// Half returns the number of the newest sample of a process when half of the time since its first snapshot had passed,
+// or 0 if that is not known.
 func (r *Receiver) Half(pid int) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -163,7 +163,8 @@ func (f *files) births(period int64) *births.Births {
 		f.live = &births.Process{Image: f.image}
 		if p, err := target.Open(f.pid); err == nil && p.Engine != nil {
 			f.live.Memory = p.Memory
-			f.live.Engine = samples.Engine{Live: p.Engine.Symbol(samples.Live).Start, Sites: p.Engine.Symbol(samples.Sites).Start}
+			live, sites := p.Engine.Symbol(samples.Live), p.Engine.Symbol(samples.Sites)
+			f.live.Engine = samples.Engine{Live: live.Start, Sites: sites.Start}
 		}
 	}
 	if f.live.Engine.Live == 0 || f.live.Engine.Sites == 0 {

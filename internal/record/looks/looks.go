@@ -203,8 +203,8 @@ func (l *Looks) note(r collect.Running, err error) {
 	}
 	l.failed[r.PID] = err
 	l.c.AddLook(r, &answer.Look{
-		Schema: answer.Schema, PID: r.PID, Program: proc.ProgramName(r.PID), Time: time.Now().UTC().Truncate(time.Millisecond),
-		Refused: err.Error(),
+		Schema: answer.Schema, PID: r.PID, Program: proc.ProgramName(r.PID), Refused: err.Error(),
+		Time: time.Now().UTC().Truncate(time.Millisecond),
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LowerPriority gives this goroutine a thread of its own, with a nice value for the processor (see nice(2)) and the lowest
-// priority for the disk, if that is permitted. The thread ends with the goroutine.
+// LowerPriority gives this goroutine a thread of its own, with a nice value for the processor (see nice(2)) and the
+// lowest priority for the disk, if that is permitted. The thread ends with the goroutine.
 func LowerPriority(nice int) {
 	runtime.LockOSThread()
 	const thisThread, whoProcess, idleClass = 0, 1, 3 << 13

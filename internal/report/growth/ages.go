@@ -10,8 +10,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// oldShare is the share of what a site has in use that was allocated in the first half of the judged snapshots, as text;
-// "" if that is not known.
+// oldShare is the share of what a site has in use that was allocated in the first half of the judged snapshots, as
+// text; "" if that is not known.
 func (g *Report) oldShare(s *growth.Site) string {
 	share, ok := g.Ages.Old(s.Members)
 	if !ok {
@@ -20,8 +20,8 @@ func (g *Report) oldShare(s *growth.Site) string {
 	return units.Percent(share)
 }
 
-// survival are the lines that tell, of what a site allocated in each eighth of the judged time, how much was still in use
-// at the end of each eighth; none if that is not known.
+// survival are the lines that tell, of what a site allocated in each eighth of the judged time, how much was still in
+// use at the end of each eighth; none if that is not known.
 func (g *Report) survival(s *growth.Site) (lines []string) {
 	cohorts := g.Ages.Of(s.Members)
 	if len(cohorts) < 2 {

@@ -120,8 +120,8 @@ func in(parts ...string) string {
 	return " (" + strings.Join(known, ", ") + ")"
 }
 
-// objects words the objects on a way, which begins with the first one. A member stands behind what it is of. "…" follows
-// the first of several that are linked.
+// objects words the objects on a way, which begins with the first one. A member stands behind what it is of. "…"
+// follows the first of several that are linked.
 func objects(first string, path []answer.Step) []string {
 	list := []string{first}
 	for i, s := range path {

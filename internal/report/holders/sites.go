@@ -67,8 +67,8 @@ const (
 	stale = 0.1
 )
 
-// Line is what holds nearly all blocks of a site: "held by g_sessions (server.cc:14, std::map) → Session   30 of 30"; "" if
-// that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
+// Line is what holds nearly all blocks of a site: "held by g_sessions (server.cc:14, std::map) → Session   30 of 30";
+// "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
 	common, more := h.Common(agreed)
 	if common.Blocks == 0 || common.Kind == answer.NotFound {

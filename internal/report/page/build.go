@@ -225,7 +225,8 @@ func (b *builder) model(keep int) *Model {
 	unit, factor := g.RateUnit()
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
-		Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(), Resident: g.Resident, smallHeap: g.ShowsResident(), Causes: b.causes(),
+		Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(), Causes: b.causes(),
+		Resident: g.Resident, smallHeap: g.ShowsResident(),
 		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
 		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:      g.Span(),

@@ -98,9 +98,9 @@ func (t *Thread) wait(limit time.Duration) (unix.WaitStatus, error) {
 	}
 }
 
-// interrupt stops the thread. Signals that are on their way to it are delivered first. Any stop ends the kernel's request
-// for one (ptrace_stop in kernel/signal.c), so that it is made again after each signal: a timer of the program may send
-// them faster than this thread runs.
+// interrupt stops the thread. Signals that are on their way to it are delivered first. Any stop ends the kernel's
+// request for one (ptrace_stop in kernel/signal.c), so that it is made again after each signal: a timer of the program
+// may send them faster than this thread runs.
 func (t *Thread) interrupt(limit time.Duration) error {
 	for end := time.Now().Add(limit); ; {
 		t.step("interrupt")
