@@ -59,7 +59,7 @@ standard output.
 	convertFormats.Complete(cmd)
 	flagset.SampleTypes.Complete(cmd)
 	help.Levels(cmd, "older-than merge delta diff output format sample process focus",
-		"ignore max-samples keep-allocator-frames demangle binary sysroot debug-dir debuginfod")
+		"ignore max-samples demangle binary sysroot debug-dir debuginfod")
 	return cmd
 }
 
