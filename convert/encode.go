@@ -122,7 +122,9 @@ func (c *Converter) comments(head *series.Head) []string {
 	if c.o.Tool != "" {
 		out = append(out, "by: "+c.o.Tool)
 	}
-	if !c.Has(AllocSpace) {
+	if than := c.series.OlderThan(); than > 0 {
+		out = append(out, "only memory in use that was allocated more than "+than.String()+" before")
+	} else if !c.Has(AllocSpace) {
 		out = append(out, "no alloc_objects and alloc_space: the snapshots have no cumulative counts")
 	}
 	for _, w := range head.Warnings {

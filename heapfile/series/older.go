@@ -11,6 +11,9 @@ import (
 // ErrNoBirths is wrapped by the error of a snapshot that does not tell when its memory was allocated.
 var ErrNoBirths = errors.New("does not tell when its memory was allocated: heaplapse record and attach note it, with the builtin engine")
 
+// OlderThan returns that of the options with which the series was opened.
+func (s *Series) OlderThan() time.Duration { return s.than }
+
 // older returns the part of a snapshot that was allocated more than a time before it, at the least: of what was
 // allocated between two snapshots, the later one counts. It has no cumulative counts. Rows of which the time is not
 // known, such as mappings, are left out.
