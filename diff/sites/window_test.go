@@ -94,6 +94,36 @@ func TestTheLastSnapshotMayLackTheProcessorTime(t *testing.T) {
 	require.Zero(t, Window(list, true, 0, 0).Count(Idle))
 }
 
+// TestTeardown: a timer that comes while the program frees its memory to exit is no evidence against a leak; one long before
+// is, and so is a heap that changes afterwards.
+func TestTeardown(t *testing.T) {
+	for name, c := range map[string]struct {
+		before  float64 // the exit, in minutes
+		changed bool
+		atExit  int
+	}{
+		"just before":         {0.05, false, 2},
+		"long before":         {5, false, 1},
+		"the program goes on": {0.05, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var minutes []minute
+			for range 20 {
+				minutes = append(minutes, minute{cpu: 10, grew: 10})
+			}
+			list := recorded(append(minutes, minute{cpu: 10, grew: -90}, minute{cpu: 10})...)
+			n := len(list)
+			list[n-1].Exit, list[n-1].At = true, list[n-2].At+60*c.before
+			list[n-1].Heap = list[n-2].Heap
+			if c.changed {
+				list[n-1].Heap.AllocBytes++
+			}
+			r := Window(list, true, 0, 0)
+			require.Equal(t, c.atExit, r.Count(AtExit))
+		})
+	}
+}
+
 // TestTheExitEndsNoJudgedSeries: the trigger tells which snapshots a program took when it exited, or the heap does,
 // of which little is left.
 func TestTheExitEndsNoJudgedSeries(t *testing.T) {
