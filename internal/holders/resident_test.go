@@ -326,6 +326,20 @@ sys.stdin.read()`
 	assert.Less(t, r.Part(rss.Anonymous), int64(2*mib))
 }
 
+// TestResidentBesideAnotherAllocator: pools of CPython count once, where the blocks of malloc are jemalloc's.
+func TestResidentBesideAnotherAllocator(t *testing.T) {
+	const script = `
+import sys
+kept = [str(i) for i in range(300000)]
+print("ready", flush=True)
+sys.stdin.read()`
+	preload := "LD_PRELOAD=" + testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2")
+	p := runUntilReady(t, []string{preload}, testutil.NeedFile(t, "/usr/bin/python3"), "-S", "-c", script)
+	r := p.look(t)
+	assert.Greater(t, r.Part(rss.PythonBlocks), int64(15*mib))
+	assert.InDelta(t, r.Kernel, r.Bytes, 2*mib)
+}
+
 // TestResidentRefused has the mappings of a process of which no snapshot is taken.
 func TestResidentRefused(t *testing.T) {
 	r, err := Resident(t.Context(), os.Getpid(), Options{})

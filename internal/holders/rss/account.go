@@ -145,7 +145,11 @@ func (a *account) addCopy(c *Copy) {
 	}
 	known := &blocks.Set{}
 	a.addPython(c.Pools)
-	if c.Heap != nil {
+	if c.Heap == nil {
+		for _, r := range c.Pools.Regions {
+			_ = known.Add(r) // they do not overlap
+		}
+	} else {
 		known = &c.Heap.Blocks
 		a.addMalloc(c.Heap)
 		for _, p := range c.Heap.Problems {
