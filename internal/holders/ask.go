@@ -20,9 +20,7 @@ import (
 
 const (
 	// looked is the number of blocks of a site or a group that are looked at.
-	looked = 30
-	// leastOld is the number of live samples from the first half of a recording that a site must have.
-	leastOld = answer.LeastOld
+	looked   = 30
 	maxSites = 500
 )
 
@@ -57,14 +55,14 @@ func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site
 	list := make([]answer.Site, 0, min(len(numbers), maxSites))
 	for _, n := range numbers[:min(len(numbers), maxSites)] {
 		site := bySite[n]
-		if site.Live < leastOld {
+		if site.Old == 0 && site.Live < answer.LeastOld {
 			continue
 		}
 		var err error
 		if site.Stack, err = stackOf(l.samples, n, image); err != nil {
 			return nil, err
 		}
-		if site.Old >= leastOld {
+		if site.Old > 0 {
 			if site.Held, err = l.held(ctx, spread(old[n])); err != nil {
 				return nil, err
 			}

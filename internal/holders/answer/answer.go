@@ -41,12 +41,12 @@ type Look struct {
 	Resident json.RawMessage `json:"resident,omitempty"`
 }
 
-// LeastOld is the number of live samples from the first half of a recording that a site must have, so that Held tells
-// what holds them.
+// LeastOld is the number of live samples from the first half of a recording that a line of the program must have, so that
+// what holds them is told.
 const LeastOld = 8
 
-// Site is about the live samples of one call path that are from the first half of a recording. Looked is 0 if these are
-// fewer than LeastOld.
+// Site is about the live samples of one call path that are from the first half of a recording. Looked is 0 if there are
+// none.
 type Site struct {
 	// Stack has the addresses of the call path as the snapshots have them, the leaf first.
 	Stack []Address `json:"stack"`

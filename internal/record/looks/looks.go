@@ -85,7 +85,7 @@ func (l *Looks) run() {
 		}
 		started := time.Now()
 		if l.work.TryLock() {
-			l.finish(l.ctx, l.begin())
+			l.finish(l.ctx, l.begin(), askAside)
 			l.work.Unlock()
 		}
 		// It rests for at least as long as the look took.
@@ -164,7 +164,7 @@ func (l *Looks) refuse(pid int) error {
 }
 
 // finish reads copies, stores what they tell, and removes them.
-func (l *Looks) finish(ctx context.Context, list []copied) {
+func (l *Looks) finish(ctx context.Context, list []copied, ask func(context.Context, copied) (*answer.Look, error)) {
 	for _, c := range list {
 		if ctx.Err() != nil {
 			_ = c.Close()
@@ -183,14 +183,19 @@ func (l *Looks) finish(ctx context.Context, list []copied) {
 	l.c.Copied(0)
 }
 
-// ask reads a copy, at a low priority: the program goes on meanwhile, and should not notice.
-func ask(ctx context.Context, c copied) (a *answer.Look, err error) {
+// ask reads a copy.
+func ask(ctx context.Context, c copied) (*answer.Look, error) {
+	return c.Ask(ctx, holders.Question{Sites: true, Image: c.Image, Half: c.half})
+}
+
+// askAside is ask at a low priority: the program goes on meanwhile, and should not notice.
+func askAside(ctx context.Context, c copied) (a *answer.Look, err error) {
 	const nice = 10 // not the lowest: the copy costs memory while it lives
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		proc.LowerPriority(nice)
-		a, err = c.Ask(ctx, holders.Question{Sites: true, Image: c.Image, Half: c.half})
+		a, err = ask(ctx, c)
 	}()
 	<-done
 	return a, err
@@ -217,7 +222,7 @@ func (l *Looks) Now() {
 	list := l.begin()
 	l.last.Go(func() {
 		defer l.work.Unlock()
-		l.finish(l.ctx, list)
+		l.finish(l.ctx, list, ask) // somebody waits for it
 	})
 }
 

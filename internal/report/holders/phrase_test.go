@@ -83,22 +83,23 @@ func TestLine(t *testing.T) {
 
 func TestSites(t *testing.T) {
 	s := Sites{}
-	g := answer.Holder{Blocks: 2, Kind: answer.Global, Name: "g"}
-	two := &answer.Site{Live: 20, Old: 9, Held: answer.Held{Looked: 2, By: []answer.Holder{g}}}
+	g := answer.Holder{Blocks: 9, Kind: answer.Global, Name: "g"}
+	two := &answer.Site{Live: 20, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{g}}}
 	s.Add(1, two)
 	s.Add(1, two)
 	s.Add(2, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 1, By: []answer.Holder{{Blocks: 1, Kind: answer.Lost}}}})
 	s.Add(4, &answer.Site{Live: 30, Old: 2})
 	held := s.Of([]symbolize.SiteID{1, 2, 3})
-	assert.Equal(t, 5, held.Looked)
-	assert.Equal(t, 4, held.By[0].Blocks)
+	assert.Equal(t, 19, held.Looked)
+	assert.Equal(t, 18, held.By[0].Blocks)
 	assert.Zero(t, Sites(nil).Of([]symbolize.SiteID{1}))
 	assert.Empty(t, s.Why([]symbolize.SiteID{1}))
-	assert.Empty(t, s.Why([]symbolize.SiteID{3}), "it was not seen")
+	assert.Empty(t, Sites(nil).Why([]symbolize.SiteID{1}))
+	assert.Contains(t, s.Why([]symbolize.SiteID{3}), "too few live samples when the recorder looked last")
 	assert.Equal(t, "what holds it is not known yet: 2 of its 30 live samples are from the first half of the recording, "+
-		"8 of one call path are needed", s.Why([]symbolize.SiteID{4}))
-	s.Add(5, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 2, By: []answer.Holder{{Blocks: 1, Kind: answer.Lost},
-		{Blocks: 1, Kind: answer.Global, Name: "g"}}}})
+		"8 are needed", s.Why([]symbolize.SiteID{4}))
+	s.Add(5, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost},
+		{Blocks: 4, Kind: answer.Global, Name: "g"}}}})
 	assert.Equal(t, "what holds it differs from block to block", s.Why([]symbolize.SiteID{5}))
 }
 

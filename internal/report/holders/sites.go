@@ -36,15 +36,17 @@ func (s Sites) of(members []symbolize.SiteID) (seen Seen) {
 // Of returns what holds the blocks of some sites together.
 func (s Sites) Of(members []symbolize.SiteID) answer.Held { return s.of(members).Held }
 
-// Why tells why there is no [Line] about some sites; "" if there is one, or nothing was seen of them.
+// Why tells why there is no [Line] about some sites; "" if there is one, or nobody looked.
 func (s Sites) Why(members []symbolize.SiteID) string {
 	switch seen := s.of(members); {
-	case seen.Live == 0 || Line(seen.Held) != "":
+	case len(s) == 0 || Line(seen.Held) != "":
 		return ""
-	case seen.Looked > 0:
+	case seen.Live == 0:
+		return "what holds it is not known yet: it had too few live samples when the recorder looked last"
+	case seen.Looked >= answer.LeastOld:
 		return "what holds it differs from block to block"
 	default:
-		return fmt.Sprintf("what holds it is not known yet: %d of its %s are from the first half of the recording, %d of one call path are needed",
+		return fmt.Sprintf("what holds it is not known yet: %d of its %s are from the first half of the recording, %d are needed",
 			seen.Old, units.Count(seen.Live, "live sample"), answer.LeastOld)
 	}
 }
@@ -71,7 +73,7 @@ const (
 // "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
 	common, more := h.Common(agreed)
-	if common.Blocks == 0 || common.Kind == answer.NotFound {
+	if h.Looked < answer.LeastOld || common.Blocks == 0 || common.Kind == answer.NotFound {
 		return ""
 	}
 	line := Phrase(&common)
