@@ -19,6 +19,7 @@ type Process struct {
 
 	marks  marks
 	stacks map[uint32]string // the addresses of a site, as rows have them
+	room   int               // bytes of stacks that may still be added
 	next   time.Time         // when the samples may be read again
 }
 
@@ -32,6 +33,8 @@ type Births struct {
 type weight struct{ objects, bytes float64 }
 
 const (
+	// maxStacks limits the bytes of the stacks of a process, which may be hostile.
+	maxStacks = 64 << 20
 	// maxLive limits the samples that are read: 32 GiB at the usual period.
 	maxLive = 1 << 18
 	// rest is for how long the samples are not read again, as a multiple of the time that it took: the recorder uses at
@@ -125,7 +128,10 @@ func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 		fmt.Fprintf(&b, "%#x", f)
 	}
 	if p.stacks == nil {
-		p.stacks = map[uint32]string{}
+		p.stacks, p.room = map[uint32]string{}, maxStacks
+	}
+	if p.room -= b.Len(); p.room < 0 {
+		return "", samples.ErrLimit
 	}
 	p.stacks[site] = b.String()
 	return b.String(), nil
