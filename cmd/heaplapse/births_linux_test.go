@@ -19,15 +19,16 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// TestBirths records a program that allocates in phases, each after a snapshot has told of the one before: the snapshots
-// tell their order, and --older-than leaves out the later ones.
+// TestBirths records a program that allocates in phases, each after a snapshot has told of the one before: the
+// snapshots tell their order, and --older-than leaves out the later ones.
 func TestBirths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program, out := filepath.Join(dir, "phases"), filepath.Join(dir, "out")
 	text, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-g", "-o", program, "testdata/phases.c").CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	cmd := exec.Command("heaplapse", "record", "-o", out, "--sample-period", "1", "--every", "100ms", "--no-holders", "--", program)
+	cmd := exec.Command("heaplapse", "record", "-o", out, "--sample-period", "1", "--every", "100ms", "--no-holders",
+		"--", program)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()
@@ -78,8 +79,8 @@ func TestBirths(t *testing.T) {
 	assert.Zero(t, old["phase_2"])
 }
 
-// phasesOf returns the index of the last snapshot in a directory that tells when memory was allocated, and the first and
-// the last time of each phase.
+// phasesOf returns the index of the last snapshot in a directory that tells when memory was allocated, and the first
+// and the last time of each phase.
 func phasesOf(t *testing.T, dir string) (index int, born map[string][2]time.Time) {
 	t.Helper()
 	s, err := series.Open([]string{dir}, series.Options{})
