@@ -134,15 +134,16 @@ func lastRunning(list []Moment, first, last int) int {
 	return last
 }
 
-// isTeardown reports whether a snapshot was taken while the program freed its memory to exit: just before the exit, with
-// the same heap, which is smaller than before.
+// isTeardown reports whether a snapshot was taken while the program freed its memory to exit: just before the exit,
+// with the same heap, which is smaller than before.
 func isTeardown(list []Moment, first, last int) bool {
 	const just = 0.02 // of the time until then
 	if last <= first || last+1 >= len(list) || !list[last+1].Exit {
 		return false
 	}
 	before, at, exit := &list[last-1], &list[last], &list[last+1]
-	return at.Heap == exit.Heap && at.Heap.InuseBytes < before.Heap.InuseBytes && exit.At-at.At <= just*(at.At-list[first].At)
+	freed := at.Heap == exit.Heap && at.Heap.InuseBytes < before.Heap.InuseBytes
+	return freed && exit.At-at.At <= just*(at.At-list[first].At)
 }
 
 // A process that does nothing does not leak, and its heap then looks as if the leak had stopped. So
