@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -23,12 +22,7 @@ func TestHolders(t *testing.T) {
 	out, err := exec.Command("g++", "-g", "-pthread", "-o", binary, source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(binary)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "ready"; {
-	}
+	testutil.Ready(t, cmd)
 	pid := strconv.Itoa(cmd.Process.Pid)
 
 	look, err := exec.Command("heaplapse", "holders", pid, "-v").CombinedOutput()

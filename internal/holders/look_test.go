@@ -3,7 +3,6 @@
 package holders
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,17 +61,17 @@ func start(t *testing.T, build func() (program string, err error)) (pid int, lis
 	testutil.Need(t, "g++")
 	program, err := build()
 	require.NoError(t, err)
-	cmd := exec.Command(program)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() && lines.Text() != "ready" {
+	return startTruthful(t, program)
+}
+
+// startTruthful runs a program that writes what it knows of its blocks, until it is ready.
+func startTruthful(t *testing.T, command ...string) (pid int, list []truth) {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	for _, line := range testutil.Ready(t, cmd) {
 		var h truth
-		_, err := fmt.Sscanf(lines.Text(), "%s %s %x", &h.kind, &h.name, &h.address)
-		require.NoError(t, err, lines.Text())
+		_, err := fmt.Sscanf(line, "%s %s %x", &h.kind, &h.name, &h.address)
+		require.NoError(t, err, line)
 		list = append(list, h)
 	}
 	require.NotEmpty(t, list)
@@ -185,12 +184,7 @@ func lookAtPython(t *testing.T, library string) (*Look, error) {
 	testutil.Need(t, "python3")
 	t.Setenv("LD_PRELOAD", testutil.NeedFile(t, library))
 	cmd := exec.Command("python3", "-S", "-c", "import time; print('ready', flush=True); time.sleep(600)")
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	_, err = bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
+	require.Empty(t, testutil.Ready(t, cmd))
 	l, err := take(cmd.Process.Pid, Options{})
 	if err == nil {
 		t.Cleanup(func() { _ = l.Close() })

@@ -3,7 +3,6 @@
 package holders
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,21 +35,7 @@ func startMusl(t *testing.T, flags ...string) (pid int, list []truth) {
 	}
 	compile("-shared", "-fPIC", "-o", dir+"/loaded.so", "testdata/loaded.c")
 	compile(append([]string{"-rdynamic", "-o", dir + "/held", "testdata/held.c"}, flags...)...)
-	cmd := exec.Command(dir+"/held", dir+"/loaded.so")
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() && lines.Text() != "ready" {
-		var h truth
-		_, err := fmt.Sscanf(lines.Text(), "%s %s %x", &h.kind, &h.name, &h.address)
-		require.NoError(t, err, lines.Text())
-		list = append(list, h)
-	}
-	require.NotEmpty(t, list)
-	return cmd.Process.Pid, list
+	return startTruthful(t, dir+"/held", dir+"/loaded.so")
 }
 
 // TestMusl compares what holds the blocks of a program on musl with what the program says.

@@ -3,7 +3,6 @@
 package holders
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,16 +51,7 @@ func interpreters(t *testing.T) map[string]string {
 func startPython(t *testing.T, interpreter string, args ...string) (pid int, lines []string) {
 	t.Helper()
 	cmd := exec.Command(interpreter, args...)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	scan := bufio.NewScanner(stdout)
-	for scan.Scan() && scan.Text() != "ready" {
-		lines = append(lines, scan.Text())
-	}
-	require.Equal(t, "ready", scan.Text())
+	lines = testutil.Ready(t, cmd)
 	return cmd.Process.Pid, lines
 }
 

@@ -3,7 +3,6 @@
 package holders
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,15 +30,9 @@ type site struct {
 func sites(t *testing.T, program string) (pid int, list []site) {
 	t.Helper()
 	cmd := exec.Command(program)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() && lines.Text() != "ready" {
-		f := strings.Split(lines.Text(), "\t")
-		require.Len(t, f, 5, lines.Text())
+	for _, line := range testutil.Ready(t, cmd) {
+		f := strings.Split(line, "\t")
+		require.Len(t, f, 5, line)
 		address, err := strconv.ParseUint(strings.TrimPrefix(f[4], "0x"), 16, 64)
 		require.NoError(t, err)
 		list = append(list, site{answer.Kind(f[0]), f[1], f[2], f[3], address})

@@ -3,6 +3,7 @@
 package testutil
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"os"
@@ -106,6 +107,29 @@ func NoRace(t testing.TB) {
 	if raceDetector {
 		t.Skip("sequential code: make test runs this test")
 	}
+}
+
+// Ready starts a program, returns the lines that it writes before the line "ready", and kills it when the test ends.
+func Ready(t testing.TB, cmd *exec.Cmd) (lines []string) {
+	t.Helper()
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	scan := bufio.NewScanner(stdout)
+	for scan.Scan() {
+		if scan.Text() == "ready" {
+			return lines
+		}
+		lines = append(lines, scan.Text())
+	}
+	t.Fatalf("%s is not ready: %q %v", cmd.Path, lines, scan.Err())
+	return nil
 }
 
 // WriteFile writes a file, and creates its directory if necessary.

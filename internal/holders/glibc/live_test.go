@@ -3,8 +3,6 @@
 package glibc
 
 import (
-	"bufio"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,12 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/testutil"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // libraries returns the directories of C libraries to test with: the one of this machine, "", and those in the
@@ -54,25 +54,14 @@ func run(t *testing.T, library, program string, args ...string) *exec.Cmd {
 		command = append([]string{filepath.Join(library, "ld-linux-x86-64.so.2"), "--library-path", library}, command...)
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
+	require.Empty(t, testutil.Ready(t, cmd))
 	return cmd
 }
 
 // look runs a program until it is ready and takes a snapshot of it.
 func look(t *testing.T, library, program string, args ...string) *snapshot.Snapshot {
 	t.Helper()
-	cmd := run(t, library, program, args...)
-	s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return blocktest.Snapshot(t, run(t, library, program, args...))
 }
 
 // processOf returns the process of a snapshot, and the address of its symbol.
@@ -91,35 +80,6 @@ func processOf(t *testing.T, s *snapshot.Snapshot) (p Process, symbol func(name 
 		}
 		return 0
 	}
-}
-
-// readTruth reads the table of the program. Only the newest entry of an address counts.
-func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live, freed []entry) {
-	t.Helper()
-	word := func(address uint64) uint64 {
-		v, err := m.Uint64(address)
-		require.NoError(t, err)
-		return v
-	}
-	size := map[uint64]uint64{}
-	for i := range word(symbol("thread_count")) {
-		thread := symbol("threads") + 24*i
-		b := make([]byte, 16*word(thread+8))
-		require.NoError(t, m.Read(word(thread), b))
-		for ; len(b) > 0; b = b[16:] {
-			// Another thread may have used the address again: then it is in use.
-			address, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-			size[address] = max(size[address], n)
-		}
-	}
-	for address, n := range size {
-		if n != 0 {
-			live = append(live, entry{address, n})
-		} else {
-			freed = append(freed, entry{address, 0})
-		}
-	}
-	return live, freed
 }
 
 // checkOwn checks that the heads of fastbins belong to the allocator: they lead to what counts as a part of the block
@@ -157,7 +117,7 @@ func TestWalkLive(t *testing.T) {
 				t.Setenv("GLIBC_TUNABLES", c.tunables)
 				s := look(t, library, program, strings.Fields(c.args)...)
 				p, symbol := processOf(t, s)
-				live, freed := readTruth(t, s.Memory, symbol)
+				live, freed := blocktest.Truth(t, s.Memory, symbol)
 				h, err := Walk(p)
 				require.NoError(t, err)
 				assert.Empty(t, h.Problems)
@@ -192,7 +152,7 @@ func checkArenas(t *testing.T, h *Heap) {
 func TestForeignSbrk(t *testing.T) {
 	s := look(t, "", compile(t, ""), "2000", "1", "1", "sbrk")
 	p, symbol := processOf(t, s)
-	live, freed := readTruth(t, s.Memory, symbol)
+	live, freed := blocktest.Truth(t, s.Memory, symbol)
 	h, err := Walk(p)
 	require.NoError(t, err)
 	assert.Empty(t, h.Problems)
@@ -214,7 +174,7 @@ func TestWalkBusy(t *testing.T) {
 		s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
 		require.NoError(t, err)
 		p, symbol := processOf(t, s)
-		live, freed := readTruth(t, s.Memory, symbol)
+		live, freed := blocktest.Truth(t, s.Memory, symbol)
 		h, err := Walk(p)
 		require.NoError(t, err)
 		wrong := check(h, live, freed)
@@ -237,7 +197,7 @@ func TestRecordImages(t *testing.T) {
 	for _, library := range libraries() {
 		s := look(t, library, compile(t, library), "150", "2", "1")
 		p, symbol := processOf(t, s)
-		live, freed := readTruth(t, s.Memory, symbol)
+		live, freed := blocktest.Truth(t, s.Memory, symbol)
 		r := recording{Data: p.Data, Heap: p.Heap, Anonymous: p.Anonymous, Live: live, Freed: freed}
 		h, err := Walk(p)
 		require.NoError(t, err)
@@ -246,12 +206,12 @@ func TestRecordImages(t *testing.T) {
 				for _, part := range s.Resident(within) {
 					// The dynamic linker has the names of files elsewhere.
 					if slices.Contains(p.Data, within) || len(h.Blocks.Gaps(part)) != 1 || h.Blocks.Gaps(part)[0] != part {
-						r.add(t, s.Memory, part)
+						r.Memory.Add(t, s.Memory, part)
 					}
 				}
 			}
 		}
-		r.write(t, filepath.Join("testdata", "glibc-"+version(t, library)+".gz"))
+		blocktest.Write(t, filepath.Join("testdata", "glibc-"+version(t, library)+".gz"), r)
 	}
 }
 

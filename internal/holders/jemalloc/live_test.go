@@ -3,8 +3,6 @@
 package jemalloc
 
 import (
-	"bufio"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
@@ -54,24 +53,8 @@ func run(t *testing.T, library, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
+	require.Empty(t, testutil.Ready(t, cmd))
 	return cmd
-}
-
-// look takes a snapshot of a program.
-func look(t *testing.T, cmd *exec.Cmd) *snapshot.Snapshot {
-	t.Helper()
-	s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
 }
 
 // processOf returns the process of a snapshot, and the address of its symbol.
@@ -96,35 +79,6 @@ func processOf(t *testing.T, s *snapshot.Snapshot, library string) (p Process, s
 	return p, func(name string) uint64 { return program.Modules[i].Symbol(name).Start }
 }
 
-// readTruth reads the table of the program. Only the newest entry of an address counts.
-func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live, freed []entry) {
-	t.Helper()
-	word := func(address uint64) uint64 {
-		v, err := m.Uint64(address)
-		require.NoError(t, err)
-		return v
-	}
-	size := map[uint64]uint64{}
-	for i := range word(symbol("thread_count")) {
-		thread := symbol("threads") + 24*i
-		b := make([]byte, 16*word(thread+8))
-		require.NoError(t, m.Read(word(thread), b))
-		for ; len(b) > 0; b = b[16:] {
-			// Another thread may have used the address again: then it is in use.
-			address, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-			size[address] = max(size[address], n)
-		}
-	}
-	for address, n := range size {
-		if n != 0 {
-			live = append(live, entry{address, n})
-		} else {
-			freed = append(freed, entry{address, 0})
-		}
-	}
-	return live, freed
-}
-
 func TestWalkLive(t *testing.T) {
 	program := compile(t)
 	for _, library := range libraries(t) {
@@ -142,14 +96,14 @@ func TestWalkLive(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(version(t, library), " ", c.args, " ", c.settings), func(t *testing.T) {
 				t.Setenv("MALLOC_CONF", c.settings)
-				s := look(t, run(t, library, program, strings.Fields(c.args)...))
+				s := blocktest.Snapshot(t, run(t, library, program, strings.Fields(c.args)...))
 				p, symbol := processOf(t, s, library)
-				live, freed := readTruth(t, s.Memory, symbol)
+				live, freed := blocktest.Truth(t, s.Memory, symbol)
 				var set blocks.Set
 				r, err := Walk(p, &set)
 				require.NoError(t, err)
 				assert.Empty(t, r.Problems)
-				assert.Empty(t, check(&set, live, freed))
+				assert.Empty(t, law.Differences(&set, live, freed))
 				assert.Equal(t, c.caches+2, r.Caches, "those of main and of the program, too")
 				assert.Greater(t, r.Cached, 100*c.caches)
 				assert.NotEmpty(t, r.Own)
@@ -168,9 +122,9 @@ func TestRecordImages(t *testing.T) {
 	}
 	program := compile(t)
 	for _, library := range libraries(t) {
-		s := look(t, run(t, library, program, "150", "2", "1"))
+		s := blocktest.Snapshot(t, run(t, library, program, "150", "2", "1"))
 		p, symbol := processOf(t, s, library)
-		live, freed := readTruth(t, s.Memory, symbol)
+		live, freed := blocktest.Truth(t, s.Memory, symbol)
 		pages := recorder{s.Memory, map[uint64][]byte{}}
 		p.Memory = pages
 		_, err := Walk(p, &blocks.Set{})
@@ -178,7 +132,7 @@ func TestRecordImages(t *testing.T) {
 		r := recording{
 			Data: p.Data, Anonymous: p.Anonymous, Threads: p.Threads, Memory: pages.image(), Live: live, Freed: freed,
 		}
-		r.write(t, filepath.Join("testdata", "jemalloc-"+version(t, library)+".gz"))
+		blocktest.Write(t, filepath.Join("testdata", "jemalloc-"+version(t, library)+".gz"), r)
 	}
 }
 
@@ -206,11 +160,11 @@ func TestWalkBusy(t *testing.T) {
 		s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
 		require.NoError(t, err)
 		p, symbol := processOf(t, s, library)
-		live, freed := readTruth(t, s.Memory, symbol)
+		live, freed := blocktest.Truth(t, s.Memory, symbol)
 		var set blocks.Set
 		r, err := Walk(p, &set)
 		require.NoError(t, err)
-		wrong := check(&set, live, freed)
+		wrong := law.Differences(&set, live, freed)
 		if len(r.Problems) == 0 {
 			whole++
 			assert.LessOrEqual(t, len(wrong), threads*perThread, "%v", wrong)

@@ -3,8 +3,6 @@
 package musl
 
 import (
-	"bufio"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/testutil"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // compilers returns the paths of musl-gcc to test with: the one of this machine, and those in the environment variable
@@ -46,24 +46,8 @@ func compile(t *testing.T, compiler string) string {
 func run(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(program, args...)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
+	require.Empty(t, testutil.Ready(t, cmd))
 	return cmd
-}
-
-// look takes a snapshot of a program that is ready.
-func look(t *testing.T, cmd *exec.Cmd) *snapshot.Snapshot {
-	t.Helper()
-	s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
 }
 
 // processOf returns the process of a snapshot, and the address of its symbol.
@@ -79,49 +63,20 @@ func processOf(t *testing.T, s *snapshot.Snapshot) (p Process, symbol func(name 
 	return p, func(name string) uint64 { return program.Program().Symbol(name).Start }
 }
 
-// readTruth reads the table of the program. Only the newest entry of an address counts.
-func readTruth(t *testing.T, m target.Memory, symbol func(string) uint64) (live, freed []entry) {
-	t.Helper()
-	word := func(address uint64) uint64 {
-		v, err := m.Uint64(address)
-		require.NoError(t, err)
-		return v
-	}
-	size := map[uint64]uint64{}
-	for i := range word(symbol("thread_count")) {
-		thread := symbol("threads") + 24*i
-		b := make([]byte, 16*word(thread+8))
-		require.NoError(t, m.Read(word(thread), b))
-		for ; len(b) > 0; b = b[16:] {
-			// Another thread may have used the address again: then it is in use.
-			address, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-			size[address] = max(size[address], n)
-		}
-	}
-	for address, n := range size {
-		if n != 0 {
-			live = append(live, entry{address, n})
-		} else {
-			freed = append(freed, entry{address, 0})
-		}
-	}
-	return live, freed
-}
-
 func TestWalkLive(t *testing.T) {
 	for _, compiler := range compilers(t) {
 		program := compile(t, compiler)
 		for _, args := range []string{"300 1 1", "20000 4 2", "20000 9 3", "50000 1 4", "2000 16 5"} {
 			t.Run(compiler+" "+args, func(t *testing.T) {
-				s := look(t, run(t, program, strings.Fields(args)...))
+				s := blocktest.Snapshot(t, run(t, program, strings.Fields(args)...))
 				p, symbol := processOf(t, s)
-				live, freed := readTruth(t, s.Memory, symbol)
+				live, freed := blocktest.Truth(t, s.Memory, symbol)
 				set := &blocks.Set{}
 				r, err := Walk(p, set)
 				require.NoError(t, err)
 				assert.Empty(t, r.Problems)
 				assert.Zero(t, r.Changing)
-				assert.Empty(t, check(set, live, freed))
+				assert.Empty(t, law.Differences(set, live, freed))
 				t.Logf("%d blocks in use, %d freed, %d groups, %d nested, %d regions", len(live), len(freed), r.Groups, r.Nested,
 					len(set.Regions()))
 			})
@@ -141,13 +96,13 @@ func TestWalkBusy(t *testing.T) {
 		times = 100
 	}
 	for range times {
-		s := look(t, cmd)
+		s := blocktest.Snapshot(t, cmd)
 		p, symbol := processOf(t, s)
-		live, freed := readTruth(t, s.Memory, symbol)
+		live, freed := blocktest.Truth(t, s.Memory, symbol)
 		set := &blocks.Set{}
 		r, err := Walk(p, set)
 		require.NoError(t, err)
-		wrong := check(set, live, freed)
+		wrong := law.Differences(set, live, freed)
 		if len(r.Problems) == 0 && r.Changing == 0 {
 			whole++
 			assert.LessOrEqual(t, len(wrong), threads*perThread, "%v", wrong)
@@ -165,9 +120,9 @@ func TestRecordImages(t *testing.T) {
 		t.Skip("set -update to write the images")
 	}
 	for _, compiler := range compilers(t) {
-		s := look(t, run(t, compile(t, compiler), "150", "2", "1"))
+		s := blocktest.Snapshot(t, run(t, compile(t, compiler), "150", "2", "1"))
 		p, symbol := processOf(t, s)
-		live, freed := readTruth(t, s.Memory, symbol)
+		live, freed := blocktest.Truth(t, s.Memory, symbol)
 		r := recording{Data: p.Data, Writable: p.Writable, Pointers: p.ThreadPointers, Live: live, Freed: freed}
 		tables := &blocks.Set{} // which the image does not need
 		for i := range uint64(2) {
@@ -179,10 +134,12 @@ func TestRecordImages(t *testing.T) {
 		}
 		for _, within := range p.Writable {
 			for _, gap := range tables.Gaps(within) {
-				r.add(t, s.Memory, s.Resident(gap))
+				for _, part := range s.Resident(gap) {
+					r.Memory.Add(t, s.Memory, part)
+				}
 			}
 		}
-		r.write(t, filepath.Join("testdata", "musl-"+version(t, s.PID)+".gz"))
+		blocktest.Write(t, filepath.Join("testdata", "musl-"+version(t, s.PID)+".gz"), r)
 	}
 }
 

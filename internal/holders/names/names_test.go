@@ -3,8 +3,6 @@
 package names
 
 import (
-	"bufio"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
@@ -29,21 +28,12 @@ func look(t *testing.T, flags ...string) (s *snapshot.Snapshot, blocks map[strin
 	out, err := exec.Command(testutil.Need(t, "g++"), args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(program)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	blocks = map[string]string{}
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() && lines.Text() != "ready" {
-		name, address, _ := strings.Cut(lines.Text(), " ")
+	for _, line := range testutil.Ready(t, cmd) {
+		name, address, _ := strings.Cut(line, " ")
 		blocks[name] = address
 	}
-	s, err = snapshot.Take(cmd.Process.Pid, snapshot.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s, blocks
+	return blocktest.Snapshot(t, cmd), blocks
 }
 
 func TestNames(t *testing.T) {

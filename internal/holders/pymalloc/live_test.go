@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
@@ -54,10 +55,7 @@ func look(t *testing.T, interpreter string) (s *snapshot.Snapshot, live []object
 	live, freed = make([]object, words[0]/2), make([]uint64, words[1])
 	require.NoError(t, binary.Read(stdout, binary.LittleEndian, live))
 	require.NoError(t, binary.Read(stdout, binary.LittleEndian, freed))
-	s, err = snapshot.Take(cmd.Process.Pid, snapshot.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s, live, freed
+	return blocktest.Snapshot(t, cmd), live, freed
 }
 
 // TestWalkLive finds the objects of a program. What is large is in a block of malloc.

@@ -3,9 +3,7 @@
 package roots
 
 import (
-	"bufio"
 	"encoding/binary"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
@@ -29,18 +28,8 @@ func look(t *testing.T, flags ...string) *snapshot.Snapshot {
 	out, err := exec.Command(testutil.Need(t, "gcc"), args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(program)
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
-	s, err := snapshot.Take(cmd.Process.Pid, snapshot.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	require.Empty(t, testutil.Ready(t, cmd))
+	return blocktest.Snapshot(t, cmd)
 }
 
 // marked is a graph with its roots.

@@ -4,18 +4,15 @@ package rss
 
 import (
 	"cmp"
-	"compress/gzip"
-	"encoding/gob"
-	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/blocktest"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 )
@@ -24,55 +21,21 @@ import (
 type image struct {
 	Data, Anonymous []blocks.Range
 	Heap            blocks.Range
-	Memory          []struct {
-		Start uint64
-		Data  []byte
-	}
-	Live []struct{ Address, Size uint64 }
-}
-
-func (m *image) Read(address uint64, b []byte) error {
-	for len(b) > 0 {
-		i := sort.Search(len(m.Memory), func(i int) bool { return m.Memory[i].Start+uint64(len(m.Memory[i].Data)) > address })
-		if i == len(m.Memory) || m.Memory[i].Start > address {
-			return os.ErrNotExist
-		}
-		n := copy(b, m.Memory[i].Data[address-m.Memory[i].Start:])
-		b, address = b[n:], address+uint64(n)
-	}
-	return nil
-}
-
-func (m *image) resident(within blocks.Range) []blocks.Range {
-	var all, list ranges
-	for _, p := range m.Memory {
-		all = all.add(blocks.Range{Start: p.Start, End: p.Start + uint64(len(p.Data))})
-	}
-	for r := range all.within(within) {
-		list = list.add(r)
-	}
-	return list
+	Memory          blocktest.Memory
+	Live            []blocktest.Entry
 }
 
 // TestImages adds up the memory of programs with different versions of glibc.
 func TestImages(t *testing.T) {
-	names, err := filepath.Glob("../glibc/testdata/*.gz")
-	require.NoError(t, err)
+	names, images := blocktest.Read[image](t, "../glibc/testdata/*.gz")
 	require.GreaterOrEqual(t, len(names), 4)
-	for _, name := range names {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			f, err := os.Open(name)
-			require.NoError(t, err)
-			defer f.Close()
-			z, err := gzip.NewReader(f)
-			require.NoError(t, err)
-			var m image
-			require.NoError(t, gob.NewDecoder(z).Decode(&m))
+	for i, m := range images {
+		t.Run(filepath.Base(names[i]), func(t *testing.T) {
 			heap, err := glibc.Walk(glibc.Process{
-				Memory: &m, Data: m.Data, Heap: m.Heap, Anonymous: m.Anonymous, Resident: m.resident,
+				Memory: m.Memory, Data: m.Data, Heap: m.Heap, Anonymous: m.Anonymous, Resident: m.Memory.Resident,
 			})
 			require.NoError(t, err)
-			c := Copy{Memory: &m, Heap: heap, Mappings: []target.Mapping{
+			c := Copy{Memory: m.Memory, Heap: heap, Mappings: []target.Mapping{
 				{Start: m.Heap.Start, End: m.Heap.End, Permissions: "rw-p", Path: "[heap]"},
 			}}
 			for _, r := range m.Anonymous {
@@ -81,7 +44,7 @@ func TestImages(t *testing.T) {
 			slices.SortFunc(c.Mappings, func(a, b target.Mapping) int { return cmp.Compare(a.Start, b.Start) })
 			total := uint64(0)
 			for _, r := range PrivateMemory(c.Mappings) {
-				for _, part := range m.resident(r) {
+				for _, part := range m.Memory.Resident(r) {
 					c.Resident = ranges(c.Resident).add(part)
 					total += part.Size()
 				}

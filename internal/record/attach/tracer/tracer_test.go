@@ -3,7 +3,6 @@
 package tracer_test
 
 import (
-	"bufio"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -28,12 +27,7 @@ func start(t *testing.T, flags ...string) *target.Process {
 		append([]string{"-O1", "-rdynamic", "-o", program, "testdata/stack.c"}, flags...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(program)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	_, err = bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
+	require.Empty(t, testutil.Ready(t, cmd))
 	require.Eventually(t, func() bool {
 		threads := target.Threads(cmd.Process.Pid)
 		return len(threads) == 1 && threads[0].Call == unix.SYS_PAUSE
@@ -83,12 +77,7 @@ func TestStopDespiteSignals(t *testing.T) {
 	out, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-o", program, "testdata/alarms.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(program)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	_, err = bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
+	require.Empty(t, testutil.Ready(t, cmd))
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	for range 300 {
