@@ -36,7 +36,7 @@ func (c Cohorts) Old() (share float64, ok bool) {
 
 // Ages are the cohorts of sites at the ends of the parts.
 type Ages struct {
-	// Ends are the snapshots at the ends of the parts, from the first that has any to the last. With Options.Last,
+	// Ends are the snapshots at the ends of the parts, from the first that has any to the last. Without Options.Whole,
 	// there is only that at the end of the last part.
 	Ends []int
 	at   []map[symbolize.SiteID]*Cohorts

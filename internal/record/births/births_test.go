@@ -19,8 +19,8 @@ import (
 
 var start = time.UnixMilli(1_795_676_287_000)
 
-// TestMarks: numbers are told apart by the moments of snapshots; of long series the older moments are farther apart,
-// and one that was removed never comes back.
+// TestMarks: a sample belongs to the first snapshot after it. In a long series only some of the older snapshots are
+// kept, and one that was removed never comes back.
 func TestMarks(t *testing.T) {
 	var m marks
 	for i := range 5 {

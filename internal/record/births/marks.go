@@ -11,7 +11,7 @@ type mark struct {
 	at     time.Time
 }
 
-// maxMarks limits the times that are told apart. Older ones are farther apart.
+// maxMarks limits the moments that are kept.
 const maxMarks = 40
 
 // marks are the moments of snapshots, in order. Moments are only ever removed, so that what was allocated between two
