@@ -17,6 +17,15 @@ func (r Range) Contains(address uint64) bool { return address >= r.Start && addr
 // Size returns the number of bytes.
 func (r Range) Size() uint64 { return r.End - r.Start }
 
+// Join adds a range behind others. It may begin where the last one ends.
+func Join(list []Range, r Range) []Range {
+	if n := len(list); n > 0 && list[n-1].End == r.Start {
+		list[n-1].End = r.End
+		return list
+	}
+	return append(list, r)
+}
+
 // Window reads words that are near each other, or follow each other, with few calls of Read.
 type Window struct {
 	Memory Memory

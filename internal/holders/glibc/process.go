@@ -27,17 +27,8 @@ func ProcessOf(memory blocks.Memory, mappings []target.Mapping, libc string) Pro
 			if i > 0 && mappings[i-1].Path == libc && mappings[i-1].End == m.Start {
 				p.Data = append(p.Data, r) // .bss
 			}
-			p.Anonymous = join(p.Anonymous, r)
+			p.Anonymous = blocks.Join(p.Anonymous, r)
 		}
 	}
 	return p
-}
-
-// join adds a range that may begin where the last one ends.
-func join(list []blocks.Range, r blocks.Range) []blocks.Range {
-	if n := len(list); n > 0 && list[n-1].End == r.Start {
-		list[n-1].End = r.End
-		return list
-	}
-	return append(list, r)
 }

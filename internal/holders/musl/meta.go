@@ -88,7 +88,7 @@ func (w *walk) readAreas(c context) {
 			return
 		}
 		seen[at] = true
-		w.Own = join(w.Own, blocks.Range{Start: at, End: at + areaSize})
+		w.Own = blocks.Join(w.Own, blocks.Range{Start: at, End: at + areaSize})
 		for i := uint64(toMetas); i+metaSize <= areaSize; i += metaSize {
 			w.addMeta(b[i:i+metaSize], at+i)
 		}

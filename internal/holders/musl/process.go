@@ -17,7 +17,7 @@ func ProcessOf(memory blocks.Memory, mappings []target.Mapping, libc *target.Mod
 	}
 	for _, m := range mappings {
 		if strings.HasPrefix(m.Permissions, "rw") && strings.HasSuffix(m.Permissions, "p") {
-			p.Writable = join(p.Writable, blocks.Range{Start: m.Start, End: m.End})
+			p.Writable = blocks.Join(p.Writable, blocks.Range{Start: m.Start, End: m.End})
 		}
 	}
 	return p

@@ -179,12 +179,3 @@ func (w *walk) isMain(descriptor uint64) bool {
 	}
 	return true
 }
-
-// join adds a range that may begin where the last one ends.
-func join(list []blocks.Range, r blocks.Range) []blocks.Range {
-	if n := len(list); n > 0 && list[n-1].End == r.Start {
-		list[n-1].End = r.End
-		return list
-	}
-	return append(list, r)
-}

@@ -23,11 +23,7 @@ func (l ranges) add(r blocks.Range) ranges {
 	if r.Start >= r.End {
 		return l
 	}
-	if n := len(l); n > 0 && l[n-1].End == r.Start {
-		l[n-1].End = r.End
-		return l
-	}
-	return append(l, r)
+	return blocks.Join(l, r)
 }
 
 // within iterates over the parts that lie in a range.

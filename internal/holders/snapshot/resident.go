@@ -28,7 +28,7 @@ func (s *Snapshot) Resident(r blocks.Range) []blocks.Range {
 		}
 		for i := range n {
 			if isResident(binary.LittleEndian.Uint64(b[i*entry:])) {
-				list = join(list, blocks.Range{Start: max(at, r.Start), End: min(at+page, r.End)})
+				list = blocks.Join(list, blocks.Range{Start: max(at, r.Start), End: min(at+page, r.End)})
 			}
 			at += page
 		}
@@ -41,13 +41,4 @@ func (s *Snapshot) Resident(r blocks.Range) []blocks.Range {
 func isResident(entry uint64) bool {
 	const swappedOrPresent, guard = 3 << 62, 1 << 58
 	return entry&swappedOrPresent != 0 && entry&guard == 0
-}
-
-// join adds a range that may begin where the last one ends.
-func join(list []blocks.Range, r blocks.Range) []blocks.Range {
-	if n := len(list); n > 0 && list[n-1].End == r.Start {
-		list[n-1].End = r.End
-		return list
-	}
-	return append(list, r)
 }
