@@ -16,6 +16,7 @@ import (
 // walkJemalloc finds the blocks of jemalloc, which may be in any module: programs in Rust have it under other names.
 func (l *Look) walkJemalloc(anonymous []blocks.Range) {
 	s := l.snapshot
+	threads := roots.Process{Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Musl: l.process.Musl}
 	l.whole = &blocks.Set{}
 	for _, m := range l.process.Modules {
 		data := roots.Data(s.Memory, s.Mappings, m)
@@ -23,8 +24,8 @@ func (l *Look) walkJemalloc(anonymous []blocks.Range) {
 			continue
 		}
 		p := jemalloc.Process{Memory: s.Memory, Data: data, Anonymous: anonymous, Resident: s.Resident}
-		for _, t := range s.Threads {
-			p.Threads = append(p.Threads, jemalloc.Thread{Pointer: t.TLS, Local: roots.Local(s.Memory, s.Mappings, t, m)})
+		for i, local := range roots.Local(threads, m) {
+			p.Threads = append(p.Threads, jemalloc.Thread{Pointer: s.Threads[i].TLS, Local: local})
 		}
 		r, err := jemalloc.Walk(p, l.whole)
 		switch {

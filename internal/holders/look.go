@@ -164,8 +164,8 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	l.roots = roots.Of(r, l.set)
 	l.graph.Mark(roots.Graph(l.roots))
 	l.names = &names.Process{
-		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Mappings: s.Mappings, Memory: s.Memory,
-		Whole: l.whole, Options: o.Symbols,
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Musl: l.process.Musl,
+		Mappings: s.Mappings, Memory: s.Memory, Whole: l.whole, Options: o.Symbols,
 	}
 	l.listDoubts()
 	return s.Err()

@@ -72,8 +72,9 @@ func processOf(t *testing.T, s *snapshot.Snapshot, library string) (p Process, s
 			continue
 		}
 		p.Data = roots.Data(s.Memory, s.Mappings, m)
-		for _, thread := range s.Threads {
-			p.Threads = append(p.Threads, Thread{thread.TLS, roots.Local(s.Memory, s.Mappings, thread, m)})
+		threads := roots.Process{Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads}
+		for i, local := range roots.Local(threads, m) {
+			p.Threads = append(p.Threads, Thread{s.Threads[i].TLS, local})
 		}
 	}
 	return p, func(name string) uint64 { return program.Modules[i].Symbol(name).Start }

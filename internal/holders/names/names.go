@@ -19,6 +19,8 @@ type Process struct {
 	PID     int
 	Modules []*target.Module
 	Libc    *target.Module
+	// Musl reports whether Libc is musl, not glibc.
+	Musl bool
 	// Mappings and Memory are those of the process.
 	Mappings []target.Mapping
 	Memory   blocks.Memory

@@ -10,21 +10,17 @@ import (
 // tlsModule is a module with thread-local variables.
 type tlsModule struct {
 	*target.Module
-	// id is its index in the vector of each thread.
-	id, size uint64
+	size uint64
 }
 
-// Offsets in structures of glibc, and of <link.h>.
+// Offsets in structures of <link.h>.
 const (
-	vectorOffset   = 8  // in struct pthread: dtv
-	vectorEntry    = 16 // size of dtv_t
 	debugMap       = 8  // r_map of struct r_debug
 	mapNext        = 24 // l_next of struct link_map
 	maxModules     = 1 << 12
 	debugStructure = "_r_debug"
-	// Of musl: a variable with the address of struct debug, and the size of an entry of the vector.
-	muslDebug       = "_dl_debug_addr"
-	muslVectorEntry = 8
+	// muslDebug is a variable of musl with the address of struct debug.
+	muslDebug = "_dl_debug_addr"
 )
 
 // threadLocalAt returns the module with a word among its thread-local variables, of the thread with a thread pointer,
@@ -33,27 +29,22 @@ func (p *Process) threadLocalAt(pointer, address uint64) (m *target.Module, offs
 	if p.threadLocal == nil {
 		p.threadLocal = p.tlsModules()
 	}
-	vector, entry := word(p.Memory, pointer+vectorOffset), uint64(vectorEntry)
-	if p.Libc != nil && p.Libc.Symbol(muslDebug).Start != 0 {
-		entry = muslVectorEntry
-	}
-	for _, m := range p.threadLocal {
-		start := word(p.Memory, vector+m.id*entry)
-		if address >= start && address-start < m.size {
-			return m.Module, address - start
+	for i, start := range roots.Vector(p.Memory, pointer, p.Musl) {
+		if i < len(p.threadLocal) && address >= start && address-start < p.threadLocal[i].size {
+			return p.threadLocal[i].Module, address - start
 		}
 	}
 	return nil, 0
 }
 
-// tlsModules lists the modules with thread-local variables. The dynamic linker numbers them in the order in which it
-// loads them.
+// tlsModules lists the modules with thread-local variables in the order of their numbers: that in which the dynamic
+// linker loads them.
 func (p *Process) tlsModules() []tlsModule {
 	sizes := roots.TLSSizes(p.Memory, p.Mappings)
 	list := []tlsModule{}
 	for _, m := range p.loaded() {
 		if size := sizes[m.Path]; size > 0 {
-			list = append(list, tlsModule{m, uint64(len(list)) + 1, size})
+			list = append(list, tlsModule{m, size})
 		}
 	}
 	return list

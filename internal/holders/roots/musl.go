@@ -9,10 +9,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 )
 
-// Of struct pthread of musl, and of its vector. The first entry of the vector is the number of the others.
+// Of struct pthread of musl.
 const (
-	muslDescriptor  = 208
-	muslVectorEntry = 8
+	muslDescriptor = 208
 	// The descriptor has the number of the thread, the addresses and sizes of its mapping and of its stack, and the
 	// address of the values of pthread_setspecific. In 1.2.1 they are 8 bytes further on, behind a word that is 0.
 	muslNumber  = 48

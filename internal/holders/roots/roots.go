@@ -143,34 +143,24 @@ func (b *builder) addThreads() {
 // that is not known. The vector of the thread has the address of those of each module. At most size bytes can be
 // there.
 func (b *builder) tlsStart(t snapshot.Thread, size uint64) (start uint64) {
-	vector := b.word(t.TLS + vectorOffset)
-	entry, count := uint64(vectorEntry), vector-vectorEntry
-	if b.Musl {
-		entry, count = muslVectorEntry, vector
-	}
-	for i := uint64(1); i <= min(b.word(count), maxModules); i++ {
-		if at := b.word(vector + i*entry); at < t.TLS && t.TLS-at < size && (start == 0 || at < start) {
+	for _, at := range Vector(b.Memory, t.TLS, b.Musl) {
+		if at < t.TLS && t.TLS-at < size && (start == 0 || at < start) {
 			start = at
 		}
 	}
 	return start
 }
 
-func (b *builder) word(address uint64) uint64 {
+func (b *builder) word(address uint64) uint64 { return word(b.Memory, address) }
+
+// word returns the word at an address, or 0 if it cannot be read.
+func word(memory blocks.Memory, address uint64) uint64 {
 	var buf [8]byte
-	if b.Memory.Read(address, buf[:]) != nil {
+	if memory.Read(address, buf[:]) != nil {
 		return 0
 	}
 	return binary.LittleEndian.Uint64(buf[:])
 }
-
-// Of struct pthread of glibc, and of its dtv_t. The entry before the first one has the number of entries. The vector of
-// musl has the same offset.
-const (
-	vectorOffset = 8
-	vectorEntry  = 16
-	maxModules   = 1 << 12
-)
 
 const (
 	redZone    = 128
