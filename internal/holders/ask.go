@@ -72,20 +72,10 @@ func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site
 	return list, nil
 }
 
-// Addresses that stand for functions of scripts, and what the engine adds to them in files for each process image
-// (engine/src/base/names.h).
-const (
-	named      = 1 << 56
-	namedImage = 1 << 40
-)
-
 func stackOf(t *samples.Table, site uint32, image int) ([]answer.Address, error) {
-	frames, err := t.Stack(site)
+	frames, err := t.Stack(site, image)
 	list := make([]answer.Address, len(frames))
 	for i, f := range frames {
-		if f >= named {
-			f += uint64(image) * namedImage
-		}
 		list[i] = answer.Address(f)
 	}
 	return list, err

@@ -207,8 +207,8 @@ func (l *Look) build(o Options) (err error) {
 // readSamples reads the live samples, and finds the memory of heaplapse's engine.
 func (l *Look) readSamples() (err error) {
 	module := l.process.Engine
-	engine := samples.Engine{Live: module.Symbol(samples.Live).Start, Sites: module.Symbol(samples.Sites).Start}
-	if engine.Live == 0 || engine.Sites == 0 {
+	engine, ok := samples.EngineOf(func(name string) uint64 { return module.Symbol(name).Start })
+	if !ok {
 		return nil
 	}
 	if l.samples, err = samples.Read(l.snapshot.Memory, engine); err != nil {

@@ -19,14 +19,14 @@ type Sample struct {
 	Number uint32
 }
 
-// Names of what the engine exports.
-const (
-	Live  = "heaplapse_live"
-	Sites = "heaplapse_sites"
-)
-
 // Engine has the addresses of what the engine exports.
 type Engine struct{ Live, Sites uint64 }
+
+// EngineOf returns the engine whose symbols have some addresses, or false if there is none.
+func EngineOf(symbol func(name string) uint64) (Engine, bool) {
+	e := Engine{Live: symbol("heaplapse_live"), Sites: symbol("heaplapse_sites")}
+	return e, e.Live != 0 && e.Sites != 0
+}
 
 // Table is what the engine has recorded.
 type Table struct {
@@ -55,6 +55,10 @@ const (
 	maxSites  = 1 << 20
 	maxFrames = 1 << 12
 	chunkSize = 1 << 20 / placeSize * placeSize
+	// Addresses from named on stand for functions of scripts. In files, the engine adds namedImage to them for each
+	// process image (engine/src/base/names.h).
+	named      = 1 << 56
+	namedImage = 1 << 40
 )
 
 // ErrMalformed is wrapped by errors about tables whose numbers cannot be true.
@@ -177,8 +181,8 @@ func (t *Table) add(places []byte) {
 	}
 }
 
-// Stack returns the call path of a site, the leaf first, as the snapshots have it.
-func (t *Table) Stack(site uint32) ([]uint64, error) {
+// Stack returns the call path of a site, the leaf first, as the snapshots of a process image have it.
+func (t *Table) Stack(site uint32, image int) ([]uint64, error) {
 	if site >= t.nsites {
 		return nil, fmt.Errorf("site %d of %d: %w", site, t.nsites, ErrMalformed)
 	}
@@ -194,7 +198,13 @@ func (t *Table) Stack(site uint32) ([]uint64, error) {
 	if n > maxFrames {
 		return nil, fmt.Errorf("%d frames: %w", n, ErrMalformed)
 	}
-	return words(t.memory, s[1], n)
+	frames, err := words(t.memory, s[1], n)
+	for i, f := range frames {
+		if f >= named {
+			frames[i] += uint64(image) * namedImage
+		}
+	}
+	return frames, err
 }
 
 func words(memory blocks.Memory, at uint64, n int) ([]uint64, error) {

@@ -61,14 +61,27 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, uint32(9), table.Newest)
 	assert.Equal(t, []blocks.Range{{Start: 0x7000, End: 0x8000}, {Start: 0x9000, End: 0xb000}}, table.Own)
 	assert.False(t, table.Full)
-	stack, err := table.Stack(1)
+	stack, err := table.Stack(1, 0)
 	require.NoError(t, err)
 	assert.Equal(t, []uint64{0xabc, 0xdef}, stack)
-	stack, err = table.Stack(0)
+	stack, err = table.Stack(0, 0)
 	require.NoError(t, err)
 	assert.Empty(t, stack)
-	_, err = table.Stack(2)
+	_, err = table.Stack(2, 0)
 	require.ErrorIs(t, err, ErrMalformed)
+}
+
+// TestStackOfScript has a function of a script, whose address tells the process image in files.
+func TestStackOfScript(t *testing.T) {
+	m, e := tables()
+	m.put(0x600, 1<<56+0xabc)
+	table, err := Read(m, e)
+	require.NoError(t, err)
+	for image, want := range map[int]uint64{0: 1<<56 + 0xabc, 3: 1<<56 + 3<<40 + 0xabc} {
+		stack, err := table.Stack(1, image)
+		require.NoError(t, err)
+		assert.Equal(t, []uint64{want, 0xdef}, stack)
+	}
 }
 
 func TestReadMalformed(t *testing.T) {
@@ -86,7 +99,7 @@ func TestReadMalformed(t *testing.T) {
 	m.put(0x450, 1<<31)
 	table, err := Read(m, e)
 	require.NoError(t, err)
-	_, err = table.Stack(1)
+	_, err = table.Stack(1, 0)
 	require.ErrorIs(t, err, ErrMalformed)
 	m.put(0x180, 1, 1, 2, 1, 3, 1, 4, 1)
 	table, err = Read(m, e)
@@ -101,7 +114,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, b []byte, site uint32) {
 		table, err := Read(image(b), Engine{base, base + 0x20})
 		if err == nil {
-			_, _ = table.Stack(site)
+			_, _ = table.Stack(site, 0)
 		}
 	})
 }

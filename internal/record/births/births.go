@@ -101,27 +101,17 @@ func weightOf(size uint64, period int64) float64 {
 	return 1 / -math.Expm1(-float64(size+1)/float64(period))
 }
 
-// Addresses that stand for functions of scripts, and what the engine adds to them in files for each process image
-// (engine/src/base/names.h).
-const (
-	named      = 1 << 56
-	namedImage = 1 << 40
-)
-
 // stack returns the addresses of a site as rows have them: "0x5d2d04 0x7fc83014bd65".
 func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 	if s, ok := p.stacks[site]; ok {
 		return s, nil
 	}
-	frames, err := t.Stack(site)
+	frames, err := t.Stack(site, p.Image)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for i, f := range frames {
-		if f >= named {
-			f += uint64(p.Image) * namedImage
-		}
 		if i > 0 {
 			b.WriteByte(' ')
 		}

@@ -161,13 +161,14 @@ func (f *files) write(b []byte) {
 func (f *files) births(period int64) *births.Births {
 	if f.live == nil {
 		f.live = &births.Process{Image: f.image}
-		if p, err := target.Open(f.pid); err == nil && p.Engine != nil {
-			f.live.Memory = p.Memory
-			live, sites := p.Engine.Symbol(samples.Live), p.Engine.Symbol(samples.Sites)
-			f.live.Engine = samples.Engine{Live: live.Start, Sites: sites.Start}
+		if p, err := target.Open(f.pid); err == nil {
+			engine, ok := samples.EngineOf(func(name string) uint64 { return p.Engine.Symbol(name).Start })
+			if ok {
+				f.live.Memory, f.live.Engine = p.Memory, engine
+			}
 		}
 	}
-	if f.live.Engine.Live == 0 || f.live.Engine.Sites == 0 {
+	if f.live.Memory == nil {
 		return nil
 	}
 	b, err := f.live.Take(period)
