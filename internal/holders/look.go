@@ -47,6 +47,7 @@ type Look struct {
 	problems []error        // what does not fit in the memory of allocators
 	pools    pymalloc.Result
 	taken    time.Time
+	pages    []blocks.Range // those that are resident, if that is asked
 	roots    []roots.Root
 	graph    *graph.Graph
 	names    *names.Process
@@ -93,7 +94,13 @@ func (c *Copy) Close() error { return c.snapshot.Close() }
 // Look reads the copy. After an error, the copy is removed.
 func (c *Copy) Look(o Options) (*Look, error) {
 	l := &Look{snapshot: c.snapshot, taken: c.taken}
-	err := l.walk()
+	var err error
+	if c.resident != nil {
+		err = l.readPages()
+	}
+	if err == nil {
+		err = l.walk()
+	}
 	if err == nil {
 		err = l.link(o, c.kernel)
 	}

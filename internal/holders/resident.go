@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
-	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
@@ -43,14 +42,13 @@ func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 
 // readResident tells where the resident memory is. It reads of the copy only what that needs.
 func (l *Look) readResident(ctx context.Context, kernel *rss.Kernel, o Options, words []uint64) (*rss.Result, error) {
-	pages, err := l.residentPages() // before the copy is read, which may add pages of zeros
-	if err != nil {
+	if err := l.readPages(); err != nil {
 		return nil, err
 	}
 	if err := l.walk(); err != nil {
 		return nil, err
 	}
-	r := l.resident(kernel, pages)
+	r := l.resident(kernel)
 	if isPinned(r) {
 		l.addHeld(ctx, r, l.link(o, words))
 	}
@@ -76,12 +74,8 @@ func (l *Look) addHeld(ctx context.Context, r *rss.Result, err error) {
 }
 
 // addResident adds where the resident memory is.
-func (l *Look) addResident(ctx context.Context, kernel *rss.Kernel, a *answer.Look) error {
-	pages, err := l.residentPages()
-	if err != nil {
-		return err
-	}
-	r := l.resident(kernel, pages)
+func (l *Look) addResident(ctx context.Context, kernel *rss.Kernel, a *answer.Look) (err error) {
+	r := l.resident(kernel)
 	if isPinned(r) {
 		l.addHeld(ctx, r, nil)
 	}
@@ -89,15 +83,17 @@ func (l *Look) addResident(ctx context.Context, kernel *rss.Kernel, a *answer.Lo
 	return err
 }
 
-func (l *Look) residentPages() ([]blocks.Range, error) {
-	return rss.Resident(l.snapshot.Memory.PID, rss.PrivateMemory(l.snapshot.Mappings))
+// readPages reads which pages are resident. It is called before the copy is read, which may add pages of zeros.
+func (l *Look) readPages() (err error) {
+	l.pages, err = rss.Resident(l.snapshot.Memory.PID, rss.PrivateMemory(l.snapshot.Mappings))
+	return err
 }
 
 // resident tells where the resident pages are, of a copy whose blocks are found.
-func (l *Look) resident(kernel *rss.Kernel, pages []blocks.Range) *rss.Result {
+func (l *Look) resident(kernel *rss.Kernel) *rss.Result {
 	s := l.snapshot
 	c := rss.Copy{
-		Memory: s.Memory, Mappings: s.Mappings, Missing: s.Missing, Resident: pages,
+		Memory: s.Memory, Mappings: s.Mappings, Missing: s.Missing, Resident: l.pages,
 		Heap: l.Heap, Pools: l.pools, Engine: l.engine,
 	}
 	for _, t := range s.Threads {
