@@ -26,7 +26,7 @@ func (s *Series) older(snap *Snapshot, than time.Duration) (*Snapshot, error) {
 	}
 	last := s.Clock.Times[snap.Index].Add(-than)
 	head := *snap.Head
-	head.Rows, head.HasTotal, head.Completeness = 0, false, heapfile.Completeness{}
+	head.HasTotal, head.Completeness = false, heapfile.Completeness{}
 	old := &Snapshot{Head: &head, Samples: snap.Samples[:0], Stacks: snap.Stacks}
 	for i, row := range snap.Samples {
 		row.Counts = heapfile.Counts{}
