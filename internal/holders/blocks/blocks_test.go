@@ -141,3 +141,21 @@ func TestWindow(t *testing.T) {
 		assert.False(t, ok, "%#x", address)
 	}
 }
+
+func TestContaining(t *testing.T) {
+	list := []Range{{10, 20}, {20, 30}, {40, 50}}
+	for r, want := range map[Range]Range{
+		{10, 20}: {10, 20}, {12, 13}: {10, 20}, {20, 30}: {20, 30}, {49, 50}: {40, 50},
+		{9, 11}: {}, {19, 21}: {}, {30, 40}: {}, {50, 51}: {}, {12, 12}: {}, {13, 12}: {},
+	} {
+		got, ok := Containing(list, r)
+		assert.Equal(t, want, got, r)
+		assert.Equal(t, want.Size() > 0, ok, r)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	list := Join(nil, Range{10, 20})
+	list = Join(list, Range{20, 30})
+	assert.Equal(t, []Range{{10, 30}, {40, 50}}, Join(list, Range{40, 50}))
+}

@@ -1,6 +1,9 @@
 package blocks
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sort"
+)
 
 // Memory is the memory of a process, or an image of it.
 type Memory interface {
@@ -24,6 +27,16 @@ func Join(list []Range, r Range) []Range {
 		return list
 	}
 	return append(list, r)
+}
+
+// Containing returns the range of a list, which is sorted by address, that contains all of another one. There is none
+// if that is empty.
+func Containing(list []Range, r Range) (Range, bool) {
+	i := sort.Search(len(list), func(i int) bool { return list[i].End > r.Start })
+	if i == len(list) || list[i].Start > r.Start || r.End > list[i].End || r.Start >= r.End {
+		return Range{}, false
+	}
+	return list[i], true
 }
 
 // Window reads words that are near each other, or follow each other, with few calls of Read.

@@ -36,9 +36,7 @@ func (w *walk) addRegion(set *blocks.Set, list []*extent) {
 	}
 	if err != nil {
 		w.problem("extents: %w", err)
-		return
 	}
-	w.Regions = append(w.Regions, region)
 }
 
 // addBlocks adds the blocks of an extent to a region.

@@ -30,8 +30,6 @@ type Thread struct {
 
 // Result tells what was found.
 type Result struct {
-	// Regions has the blocks. Extents that are adjacent are one region.
-	Regions []*blocks.Region
 	// Own lists the memory in which the allocator keeps its own data.
 	Own []blocks.Range
 	// Problems lists what does not fit. If there is any, blocks may be missing or wrong.
@@ -99,25 +97,8 @@ func (w *walk) problem(format string, args ...any) {
 
 // isAnonymous reports whether a range lies in anonymous memory.
 func (w *walk) isAnonymous(r blocks.Range) bool {
-	_, ok := w.mapping(r)
+	_, ok := blocks.Containing(w.Anonymous, r)
 	return ok
-}
-
-// mapping returns the anonymous memory that contains a range.
-func (w *walk) mapping(r blocks.Range) (blocks.Range, bool) {
-	i, found := slices.BinarySearchFunc(w.Anonymous, r.Start, func(m blocks.Range, address uint64) int {
-		switch {
-		case m.End <= address:
-			return -1
-		case m.Start > address:
-			return 1
-		}
-		return 0
-	})
-	if !found || r.End < r.Start || r.End > w.Anonymous[i].End {
-		return blocks.Range{}, false
-	}
-	return w.Anonymous[i], true
 }
 
 // words calls a function for each word of a range that is not 0, until it returns false.

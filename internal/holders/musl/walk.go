@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
@@ -79,11 +78,8 @@ func (w *walk) problem(format string, args ...any) {
 
 // writable returns the writable memory that contains a range, or an empty range.
 func (w *walk) writable(r blocks.Range) blocks.Range {
-	i := sort.Search(len(w.Writable), func(i int) bool { return w.Writable[i].End > r.Start })
-	if i < len(w.Writable) && w.Writable[i].Start <= r.Start && r.End <= w.Writable[i].End && r.Start < r.End {
-		return w.Writable[i]
-	}
-	return blocks.Range{}
+	within, _ := blocks.Containing(w.Writable, r)
+	return within
 }
 
 // word reads a word of memory that is read forwards.

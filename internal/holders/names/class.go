@@ -3,9 +3,7 @@
 package names
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
@@ -71,9 +69,8 @@ func (p *Process) isMapped(address uint64) bool {
 			}
 		}
 	}
-	byStart := func(r blocks.Range, a uint64) int { return cmp.Compare(r.Start, a) }
-	i, found := slices.BinarySearchFunc(p.mapped, address, byStart)
-	return found || i > 0 && p.mapped[i-1].Contains(address)
+	_, ok := blocks.Containing(p.mapped, blocks.Range{Start: address, End: address + 1})
+	return ok
 }
 
 // class returns the class of the object at an address, and the file that has its table of virtual functions.
