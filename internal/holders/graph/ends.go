@@ -8,17 +8,24 @@ type word struct{ address, value uint64 }
 // precedes reports whether another word is the next one in memory.
 func (w word) precedes(next word) bool { return w.address != 0 && w.address+wordSize == next.address }
 
-// pointers calls a function for each word of a range whose value lies in the span of the blocks. end reports whether it
-// is most likely the end of a block, and no pointer to the block behind.
-func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address, value uint64, end bool)) {
+// pointers calls a function for each word of a range that points to a block in use. A word that is most likely the end of
+// a block is a doubtful pointer to the block behind.
+func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address uint64, to uint32)) {
 	if g.whole == nil {
-		s.words(r, g.span, func(address, value uint64) { f(address, value, false) })
+		s.words(r, g.span, func(address, value uint64) {
+			if to, ok := g.edge(value); ok {
+				f(address, to)
+			}
+		})
 		return
 	}
 	var first, second, third word
 	add := func(w word) {
-		if third.address != 0 {
-			f(third.address, third.value, g.isEnd(first, second, third, w))
+		if to, ok := g.edge(third.value); ok && third.address != 0 {
+			if g.isEnd(first, second, third, w) {
+				to = to&^kindBits | doubtful
+			}
+			f(third.address, to)
 		}
 		first, second, third = second, third, w
 	}

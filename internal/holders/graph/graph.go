@@ -165,12 +165,8 @@ func (g *Graph) read(scan *scanner, b blocks.Range, parts []Part) {
 	from := uint32(len(g.rows) - 1)
 	first := g.edges.n
 	links := g.links(from, b)
-	g.pointers(scan, b, func(address, value uint64, end bool) {
-		to, ok := g.edge(value)
-		if end {
-			to = to&^kindBits | doubtful
-		}
-		if !ok || to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
+	g.pointers(scan, b, func(address uint64, to uint32) {
+		if to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
 			return
 		}
 		for i := range parts {

@@ -90,19 +90,17 @@ func (g *Graph) endPhase(p Phase) {
 
 // seed marks the blocks that a root holds by pointers of one kind.
 func (g *Graph) seed(root int, kind uint32) {
-	see := func(address, value uint64, end bool) {
-		to, ok := g.edge(value)
-		if end {
-			to = to&^kindBits | doubtful
-		}
-		if !ok || to&kindBits != kind || g.parents[to&^kindBits] != 0 {
+	see := func(address uint64, to uint32) {
+		if to&kindBits != kind || g.parents[to&^kindBits] != 0 {
 			return
 		}
 		g.hits = append(g.hits, hit{int32(root), address})
 		g.visit(to&^kindBits, isRoot|uint32(len(g.hits)-1))
 	}
 	for i, v := range g.roots[root].Values {
-		see(uint64(i), v, false)
+		if to, ok := g.edge(v); ok {
+			see(uint64(i), to)
+		}
 	}
 	if g.roots[root].Range.Size() == 0 {
 		return
