@@ -9,19 +9,13 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
 )
 
-// Numbers of registers in [unwind.Registers].
-const (
-	rsp = 7
-	pc  = 16
-)
-
 // callers returns the frames of a thread from the first one on that is not in the module of the innermost function. It
 // is for a module without call frame information, as musl is: the first word on the stack that is the address
 // behind a call in another module is taken for a return address.
 func callers(u *unwind.Unwinder, regs unwind.Registers, innermost *target.Module) []unwind.Frame {
 	const most = 4 << 10 // from the stack pointer on
 	b := make([]byte, most)
-	for u.Memory.Read(regs[rsp], b) != nil { // the end of the stack may be near
+	for u.Memory.Read(regs[unwind.SP], b) != nil { // the end of the stack may be near
 		if b = b[:len(b)/2&^7]; len(b) == 0 {
 			return nil
 		}
@@ -31,7 +25,7 @@ func callers(u *unwind.Unwinder, regs unwind.Registers, innermost *target.Module
 		if m := u.Module(word - 1); m == nil || m == innermost || !followsCall(u.Memory, word) {
 			continue
 		}
-		regs[pc], regs[rsp] = word-1, regs[rsp]+uint64(i)+8 // within the call
+		regs[unwind.PC], regs[unwind.SP] = word-1, regs[unwind.SP]+uint64(i)+8 // within the call
 		frames, _, _ := u.Stack(regs)
 		return frames
 	}

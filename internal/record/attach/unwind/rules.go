@@ -10,6 +10,9 @@ const (
 	rbp = 6
 	rsp = 7
 	pc  = 16
+
+	// SP and PC are the numbers of the stack pointer and of the program counter.
+	SP, PC = rsp, pc
 )
 
 type ruleKind byte
