@@ -50,8 +50,8 @@ type Head struct {
 type Snapshot struct {
 	Head
 	Samples []Sample
-	// Births tells when the memory of rows was allocated, by their position in Samples. It is read if [Decoder.Births] is
-	// set, and does not have rows of which that is not known.
+	// Births tells when the memory of rows was allocated, by their position in Samples. It is read if [Decoder.Births]
+	// is set, and does not have rows of which that is not known.
 	Births   map[int][]Birth
 	Mappings []Mapping // in file order, those that cannot be executed included
 	Symbols  []Symbol  // of a `--- symbol` section, or of a pprof profile

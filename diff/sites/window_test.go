@@ -94,8 +94,8 @@ func TestTheLastSnapshotMayLackTheProcessorTime(t *testing.T) {
 	require.Zero(t, Window(list, true, 0, 0).Count(Idle))
 }
 
-// TestTeardown: a timer that comes while the program frees its memory to exit is no evidence against a leak; one long before
-// is, and so is a heap that changes afterwards.
+// TestTeardown: a timer that comes while the program frees its memory to exit is no evidence against a leak; one long
+// before is, and so is a heap that changes afterwards.
 func TestTeardown(t *testing.T) {
 	for name, c := range map[string]struct {
 		before  float64 // the exit, in minutes

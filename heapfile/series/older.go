@@ -9,7 +9,8 @@ import (
 )
 
 // ErrNoBirths is wrapped by the error of a snapshot that does not tell when its memory was allocated.
-var ErrNoBirths = errors.New("does not tell when its memory was allocated: heaplapse record and attach note it, with the builtin engine")
+var ErrNoBirths = errors.New("does not tell when its memory was allocated: heaplapse record and attach note it, " +
+	"with the builtin engine")
 
 // OlderThan returns that of the options with which the series was opened.
 func (s *Series) OlderThan() time.Duration { return s.than }

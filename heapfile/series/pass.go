@@ -21,7 +21,8 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		var ids renumberings
-		err := decodeAll(s.files, decodeOptions{workers: workers, check: s.check, births: s.than > 0}, func(d inorder.Decoded) error {
+		o := decodeOptions{workers: workers, check: s.check, births: s.than > 0}
+		err := decodeAll(s.files, o, func(d inorder.Decoded) error {
 			if d.Err != nil {
 				return d.Err
 			}

@@ -19,6 +19,7 @@ type Question struct {
 	// addresses of functions of scripts contain.
 	Sites bool
 	Image int
-	// Half is the number of the newest sample when half of the recording had passed; 0: half of the samples count instead.
+	// Half is the number of the newest sample when half of the recording had passed; 0: half of the samples count
+	// instead.
 	Half uint32
 }

@@ -169,7 +169,9 @@ func (p *Pipeline) reading(
 ) (*series.Series, error) {
 	update, end := p.progress("reading snapshots")
 	defer end()
-	return open(series.Options{Process: o.Process, OlderThan: o.OlderThan, Visit: visit, Check: o.Check, Progress: update})
+	return open(series.Options{
+		Process: o.Process, OlderThan: o.OlderThan, Visit: visit, Check: o.Check, Progress: update,
+	})
 }
 
 // FromBundle reports whether the series is that of a bundle.

@@ -58,7 +58,8 @@ func (m Memory) Resident(within blocks.Range) (list []blocks.Range) {
 // Add copies a range of another memory, unless m has a part that starts there.
 func (m *Memory) Add(t testing.TB, from blocks.Memory, r blocks.Range) {
 	t.Helper()
-	i, found := slices.BinarySearchFunc(*m, r.Start, func(p Part, start uint64) int { return cmp.Compare(p.Start, start) })
+	byStart := func(p Part, start uint64) int { return cmp.Compare(p.Start, start) }
+	i, found := slices.BinarySearchFunc(*m, r.Start, byStart)
 	if found {
 		return
 	}

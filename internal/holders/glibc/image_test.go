@@ -119,7 +119,8 @@ func TestNoArena(t *testing.T) {
 	_, err := Walk(Process{Memory: blocktest.Memory{}})
 	require.ErrorIs(t, err, ErrNoArena)
 	var b [1 << 16]byte
-	p := Process{Memory: blocktest.Memory{{Start: 0x1000, Data: b[:]}}, Data: []blocks.Range{{Start: 0x1000, End: 0x11000}}}
+	r := blocks.Range{Start: 0x1000, End: 0x11000}
+	p := Process{Memory: blocktest.Memory{{Start: r.Start, Data: b[:]}}, Data: []blocks.Range{r}}
 	_, err = Walk(p)
 	require.ErrorIs(t, err, ErrNoArena)
 }

@@ -8,8 +8,8 @@ type word struct{ address, value uint64 }
 // precedes reports whether another word is the next one in memory.
 func (w word) precedes(next word) bool { return w.address != 0 && w.address+wordSize == next.address }
 
-// pointers calls a function for each word of a range that points to a block in use. A word that is most likely the end of
-// a block is a doubtful pointer to the block behind.
+// pointers calls a function for each word of a range that points to a block in use. A word that is most likely the end
+// of a block is a doubtful pointer to the block behind.
 func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address uint64, to uint32)) {
 	if g.whole == nil {
 		s.words(r, g.span, func(address, value uint64) {

@@ -29,7 +29,8 @@ type extent struct {
 
 const (
 	extentSize = 128
-	// extentAlign is the alignment of extents in 5.2. In 5.3 they are at multiples of 128, and elements have flags below.
+	// extentAlign is the alignment of extents in 5.2. In 5.3 they are at multiples of 128, and elements have flags
+	// below.
 	extentAlign = 64
 	addressAt   = 8
 	sizeAt      = 16
@@ -45,7 +46,8 @@ func (w *walk) readExtent(e element) (extent, bool) {
 		Range: blocks.Range{Start: start, End: start + size}, at: at, block: address,
 		bits: w.reader.Word(at), class: e.class(), slab: e.isSlab(),
 	}
-	ok := at != 0 && start != 0 && size != 0 && start < blocks.Topmost && size < blocks.Topmost && x.End < blocks.Topmost
+	ok := at != 0 && start != 0 && size != 0 &&
+		start < blocks.Topmost && size < blocks.Topmost && x.End < blocks.Topmost
 	return x, ok && w.isAnonymous(blocks.Range{Start: at, End: at + extentSize})
 }
 

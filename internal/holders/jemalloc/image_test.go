@@ -62,7 +62,9 @@ func images(t testing.TB) (names []string, list []recording) {
 }
 
 func (r *recording) process() Process {
-	return Process{Memory: r.Memory, Data: r.Data, Anonymous: r.Anonymous, Resident: r.Memory.Resident, Threads: r.Threads}
+	return Process{
+		Memory: r.Memory, Data: r.Data, Anonymous: r.Anonymous, Resident: r.Memory.Resident, Threads: r.Threads,
+	}
 }
 
 // clone returns a recording whose memory can be changed.
@@ -207,7 +209,8 @@ func TestNoTree(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoTree)
 	b := bytes.Repeat([]byte{0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00}, nodeSize/8)
 	r := blocks.Range{Start: 0x100000, End: 0x100000 + nodeSize}
-	p := Process{Memory: blocktest.Memory{{Start: r.Start, Data: b}}, Data: []blocks.Range{r}, Anonymous: []blocks.Range{r}}
+	all := []blocks.Range{r}
+	p := Process{Memory: blocktest.Memory{{Start: r.Start, Data: b}}, Data: all, Anonymous: all}
 	_, err = Walk(p, &blocks.Set{})
 	require.ErrorIs(t, err, ErrNoTree)
 }

@@ -127,7 +127,8 @@ func TestMutations(t *testing.T) {
 			}
 			at := c.head + draw()%(areaSize/8)*8
 			old := r.Memory.Word(t, at)
-			r.Memory.Put(t, at, []uint64{draw(), old + unit, old ^ 1<<(draw()%64), old + 1<<12, list[0].Memory[0].Start}[draw()%5])
+			values := []uint64{draw(), old + unit, old ^ 1<<(draw()%64), old + 1<<12, list[0].Memory[0].Start}
+			r.Memory.Put(t, at, values[draw()%5])
 		}
 		problems += checkLaws(t, &r)
 	}
@@ -162,6 +163,7 @@ func TestNoContext(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoContext)
 	var b [1 << 16]byte
 	all := []blocks.Range{{Start: 0x1000, End: 0x11000}}
-	_, err = Walk(Process{Memory: blocktest.Memory{{Start: 0x1000, Data: b[:]}}, Data: all, Writable: all}, &blocks.Set{})
+	m := blocktest.Memory{{Start: 0x1000, Data: b[:]}}
+	_, err = Walk(Process{Memory: m, Data: all, Writable: all}, &blocks.Set{})
 	require.ErrorIs(t, err, ErrNoContext)
 }

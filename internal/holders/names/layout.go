@@ -147,8 +147,8 @@ func (l *layout) element(p place, t *symbolize.Type, depth int) (found, bool) {
 	return l.find(p, depth+1)
 }
 
-// indices writes the indices of an element: "[1][2]", or "[…]" if the index is not shown. An array at the end of a structure
-// may have no length.
+// indices writes the indices of an element: "[1][2]", or "[…]" if the index is not shown. An array at the end of a
+// structure may have no length.
 func indices(counts []uint64, index uint64, indexed bool) (text string, ok bool) {
 	for i := len(counts) - 1; i > 0; i-- {
 		if counts[i] == 0 {

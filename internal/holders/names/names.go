@@ -24,7 +24,8 @@ type Process struct {
 	// Mappings and Memory are those of the process.
 	Mappings []target.Mapping
 	Memory   blocks.Memory
-	// Whole has blocks that have nothing of the allocator in them, and may be nil. Of others, 8 bytes are the allocator's.
+	// Whole has blocks that have nothing of the allocator in them, and may be nil. Of others, 8 bytes are the
+	// allocator's.
 	Whole *blocks.Set
 	// Options locate files; Sysroot is set to the root directory of the process.
 	Options symbolize.Options

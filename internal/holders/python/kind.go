@@ -53,7 +53,8 @@ var exported = map[kind]string{
 	cellKind: "PyCell_Type", codeKind: "PyCode_Type", frameKind: "PyFrame_Type", generatorKind: "PyGen_Type",
 	coroutineKind: "PyCoro_Type", asyncGeneratorKind: "PyAsyncGen_Type", tracebackKind: "PyTraceBack_Type",
 	weakRefKind: "_PyWeakref_RefType", weakProxyKind: "_PyWeakref_ProxyType",
-	weakCallableKind: "_PyWeakref_CallableProxyType", memoryViewKind: "PyMemoryView_Type", capsuleKind: "PyCapsule_Type",
+	weakCallableKind: "_PyWeakref_CallableProxyType", memoryViewKind: "PyMemoryView_Type",
+	capsuleKind: "PyCapsule_Type",
 }
 
 // named are types of modules of the standard library, which are not exported.

@@ -36,8 +36,9 @@ const (
 	maxModules      = 1 << 12
 )
 
-// Vector returns the vector of a thread, which has the address of the thread-local variables of each module, from module
-// 1 on. In memory, entry 0 of musl's vector has the number of modules. That of glibc has it in the entry before that.
+// Vector returns the vector of a thread, which has the address of the thread-local variables of each module, from
+// module 1 on. In memory, entry 0 of musl's vector has the number of modules. That of glibc has it in the entry before
+// that.
 func Vector(memory blocks.Memory, threadPointer uint64, musl bool) (list []uint64) {
 	vector := word(memory, threadPointer+vectorOffset)
 	entry, count := uint64(vectorEntry), vector-vectorEntry

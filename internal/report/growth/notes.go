@@ -61,12 +61,13 @@ func noteText(n growth.Note, seen bool) string {
 	case growth.NoteNoAlloc:
 		return "no cumulative counts: growth caused by higher load may look like a leak"
 	case growth.NoteProcessGrows:
-		grows := fmt.Sprintf("the resident set grows to the end of the series, by %s more than the heap", units.Bytes(n.Bytes))
-		return outsideHeap(grows, seen, "arenas of an interpreter or allocator, mapped memory (mmap, GPU, thread stacks), "+
-			"shared memory, fragmentation, pages of mapped files")
+		grows := "the resident set grows to the end of the series, by " + units.Bytes(n.Bytes) + " more than the heap"
+		return outsideHeap(grows, seen, "arenas of an interpreter or allocator, "+
+			"mapped memory (mmap, GPU, thread stacks), shared memory, fragmentation, pages of mapped files")
 	case growth.NoteProcessGrew:
 		grew := fmt.Sprintf("the resident set grew by %s more than the heap, and has stopped", units.Bytes(n.Bytes))
-		return outsideHeap(grew, seen, "the start of the program (libraries, arenas), pages of mapped files, fragmentation")
+		return outsideHeap(grew, seen, "the start of the program (libraries, arenas), pages of mapped files, "+
+			"fragmentation")
 	case growth.NoteSilentEnd:
 		return silentEnd(n)
 	}

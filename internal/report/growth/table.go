@@ -158,7 +158,9 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) TableRow {
 	unit, factor := g.RateUnit()
 	label := LabelText(s.Label, s.Confidence)
 	columns := g.columns("PER " + rateHeading(unit))
-	cells := []string{rank, " " + label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope * factor), units.Bytes(g.Now(s))}
+	cells := []string{
+		rank, " " + label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope * factor), units.Bytes(g.Now(s)),
+	}
 	if g.Ages != nil {
 		cells = append(cells, g.oldShare(s))
 	}

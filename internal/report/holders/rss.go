@@ -240,7 +240,8 @@ func (r *RSS) free() []Row {
 	}
 	return []Row{
 		{
-			Bytes: part(rss.FreePages, rss.FreePinned, rss.FreeEnd, rss.FreeRest, rss.Cached), Text: "free memory of malloc",
+			Bytes:   part(rss.FreePages, rss.FreePinned, rss.FreeEnd, rss.FreeRest, rss.Cached),
+			Text:    "free memory of malloc",
 			Details: []string{units.Count(len(m.Arenas), "arena")},
 		},
 		{Bytes: part(rss.FreePages), Level: 1, Text: "whole pages", Details: []string{trim}},

@@ -46,7 +46,8 @@ func (s Sites) Why(members []symbolize.SiteID) string {
 	case seen.Looked >= answer.LeastOld:
 		return "what holds it differs from block to block"
 	default:
-		return fmt.Sprintf("what holds it is not known yet: %d of its %s are from the first half of the recording, %d are needed",
+		return fmt.Sprintf("what holds it is not known yet: "+
+			"%d of its %s are from the first half of the recording, %d are needed",
 			seen.Old, units.Count(seen.Live, "live sample"), answer.LeastOld)
 	}
 }

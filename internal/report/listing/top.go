@@ -231,7 +231,8 @@ func (t *Top) JSON(w io.Writer) error {
 		Rows      []TopRow               `json:"rows"`
 		Unnamed   []siteview.UnnamedJSON `json:"unnamed"`
 	}{
-		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.processesJSON(), append([]TopRow{}, t.Rows...),
+		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.processesJSON(),
+		append([]TopRow{}, t.Rows...),
 		t.Unnamed.JSON(),
 	})
 }
