@@ -4,8 +4,9 @@ import "github.com/heaplapse/heaplapse/internal/holders/blocks"
 
 const (
 	pageSize = 4096
-	// minMapped is the size from which malloc maps blocks. Programs can lower it (M_MMAP_THRESHOLD):
-	// smaller blocks are not found. Programs that raise it have fewer.
+	// minMapped is the size from which malloc maps blocks. Smaller ones with a mapping of their own are not found:
+	// programs can lower the size (M_MMAP_THRESHOLD), and realloc makes mappings smaller. Programs that raise it have
+	// fewer.
 	minMapped = 128 << 10
 )
 

@@ -1,34 +1,7 @@
-// Allocates and frees blocks in some threads, and keeps a table of what it did. Then it writes "ready"
-// and waits. Arguments: the number of operations of each thread, the number of threads, a seed, and "sbrk" or
-// "busy": then the threads go on.
-#define _GNU_SOURCE
-#include <malloc.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-// What the test reads: blocks by the order of their allocation. A block that was freed has size 0, unless its
-// address was handed out again.
-struct entry {
-    uint64_t address, size;
-};
-enum { MAX_THREADS = 16, MAX_ENTRIES = 1 << 16 };
-struct thread {
-    struct entry *entries;
-    uint64_t count, seed;
-} threads[MAX_THREADS];
-uint64_t thread_count;
-static int operations;
-static pthread_barrier_t done;
-
-static uint64_t draw(struct thread *t, uint64_t below) {
-    t->seed = t->seed * 6364136223846793005u + 1442695040888963407u;
-    return (t->seed >> 33) % below;
-}
+// See blocks.h. The fourth argument may also be "sbrk": the program then moves the end of its heap itself.
+#define FOR_ZERO 0
+#define RESIZES 0 // it may leave mappings that are too small to be found
+#include "../../blocktest/testdata/blocks.h"
 
 static size_t draw_size(struct thread *t) {
     switch (draw(t, 40)) {
@@ -39,76 +12,18 @@ static size_t draw_size(struct thread *t) {
     }
 }
 
-static void *allocate_aligned(struct thread *t, size_t size) {
-    size_t alignment = (size_t)32 << draw(t, 9);
-    void *p;
-    return posix_memalign(&p, alignment, draw(t, 8) ? size : size + (200 << 10)) == 0 ? p : NULL;
-}
+static size_t draw_alignment(struct thread *t) { return (size_t)32 << draw(t, 9); }
 
-static void allocate(struct thread *t) {
-    size_t size = draw_size(t);
-    void *p = draw(t, 16) ? malloc(size) : draw(t, 2) ? calloc(1, size) : allocate_aligned(t, size);
-    if (!p) abort();
-    memset(p, 0xa5, size);
-    t->entries[t->count++] = (struct entry){(uint64_t)p, malloc_usable_size(p)};
-}
-
-static void release(struct thread *t) {
-    if (t->count == 0) return;
-    struct entry *e = &t->entries[draw(t, t->count)];
-    if (e->size == 0) return;
-    free((void *)e->address);
-    e->size = 0;
-}
-
-// Replaces blocks without end, among 5,000.
-static void replace(struct thread *t) {
-    for (;;) {
-        if (t->count < 5000) allocate(t);
-        struct entry *e = &t->entries[draw(t, t->count)];
-        if (e->size) {
-            e->size = 0;
-            free((void *)e->address);
-            e->address = 0;
-        } else {
-            size_t size = draw_size(t);
-            e->address = (uint64_t)malloc(size);
-            e->size = malloc_usable_size((void *)e->address);
-        }
-    }
-}
-
-static int busy;
-static void *work(void *arg) {
-    struct thread *t = arg;
-    if (busy) pthread_barrier_wait(&done), replace(t);
-    for (int i = 0; i < operations; i++)
-        if (draw(t, 5) < 3) allocate(t);
-        else release(t);
-    // Leave lists of all kinds: caches full, fastbins used.
-    for (int i = 0; i < 40; i++) t->entries[t->count++] = (struct entry){(uint64_t)malloc(40), 40};
-    for (uint64_t i = t->count - 30; i < t->count; i++) free((void *)t->entries[i].address), t->entries[i].size = 0;
-    pthread_barrier_wait(&done);
-    for (;;) pause();
-    return NULL;
+// Leaves lists of all kinds: caches full, fastbins used.
+static void finish(struct thread *t) {
+    for (int i = 0; i < 40; i++) note(t, malloc(40));
+    for (uint64_t i = t->count - 30; i < t->count; i++) release(&t->entries[i]);
 }
 
 int main(int argc, char **argv) {
-    operations = argc > 1 ? atoi(argv[1]) : 1000;
-    thread_count = argc > 2 ? strtoul(argv[2], NULL, 10) : 3;
-    uint64_t seed = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
-    busy = argc > 4 && strcmp(argv[4], "busy") == 0;
-    if (argc > 4 && strcmp(argv[4], "sbrk") == 0) sbrk(100); // before malloc
-    pthread_barrier_init(&done, NULL, (unsigned)thread_count + 1);
-    size_t table = sizeof(struct entry) * MAX_ENTRIES;
-    for (uint64_t i = 0; i < thread_count; i++) {
-        threads[i].entries = mmap(NULL, table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        threads[i].seed = seed + i;
-        pthread_t p;
-        if (threads[i].entries == MAP_FAILED || pthread_create(&p, NULL, work, &threads[i]) != 0) abort();
-    }
-    pthread_barrier_wait(&done);
-    if (argc > 4 && strcmp(argv[4], "sbrk") == 0) sbrk(4096); // behind the heap
-    (void)!write(1, "ready\n", 6);
-    for (;;) pause();
+    int moves = argc > 4 && strcmp(argv[4], "sbrk") == 0;
+    if (moves) sbrk(100); // before malloc
+    run_threads(argc, argv);
+    if (moves) sbrk(4096); // behind the heap
+    ready();
 }

@@ -1,34 +1,7 @@
-// Allocates and frees blocks in some threads, and keeps a table of what it did. Then it writes "ready"
-// and waits. Arguments: the number of operations of each thread, the number of threads, a seed, and "busy": then
-// the threads go on.
-#define _GNU_SOURCE
-#include <malloc.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-// What the test reads: blocks by the order of their allocation. A block that was freed has size 0, unless its
-// address was handed out again.
-struct entry {
-    uint64_t address, size;
-};
-enum { MAX_THREADS = 16, MAX_ENTRIES = 1 << 16 };
-struct thread {
-    struct entry *entries;
-    uint64_t count, seed;
-} threads[MAX_THREADS];
-uint64_t thread_count;
-static int operations;
-static pthread_barrier_t done;
-
-static uint64_t draw(struct thread *t, uint64_t below) {
-    t->seed = t->seed * 6364136223846793005u + 1442695040888963407u;
-    return (t->seed >> 33) % below;
-}
+// See blocks.h.
+#define FOR_ZERO 1
+#define RESIZES 1
+#include "../../blocktest/testdata/blocks.h"
 
 static size_t draw_size(struct thread *t) {
     switch (draw(t, 40)) {
@@ -40,78 +13,16 @@ static size_t draw_size(struct thread *t) {
     }
 }
 
-static void *allocate_aligned(struct thread *t, size_t size) {
-    size_t alignment = (size_t)32 << draw(t, draw(t, 8) ? 9 : 18); // up to 4 MiB
-    void *p;
-    return posix_memalign(&p, alignment, draw(t, 8) ? size : size + (200 << 10)) == 0 ? p : NULL;
-}
+// Up to 4 MiB.
+static size_t draw_alignment(struct thread *t) { return (size_t)32 << draw(t, draw(t, 8) ? 9 : 18); }
 
-static void allocate(struct thread *t) {
-    size_t size = draw_size(t);
-    void *p = draw(t, 16) ? malloc(size) : draw(t, 2) ? calloc(1, size) : allocate_aligned(t, size);
-    if (!p) abort();
-    if (draw(t, 20) == 0) {
-        p = realloc(p, size = draw_size(t));
-        if (!p) abort();
-    }
-    memset(p, 0xa5, malloc_usable_size(p));
-    t->entries[t->count++] = (struct entry){(uint64_t)p, malloc_usable_size(p) + 1};
-}
-
-static void release(struct thread *t) {
-    if (t->count == 0) return;
-    struct entry *e = &t->entries[draw(t, t->count)];
-    if (e->size == 0) return;
-    free((void *)e->address);
-    e->size = 0;
-}
-
-// Replaces blocks without end, among 5,000.
-static void replace(struct thread *t) {
-    for (;;) {
-        if (t->count < 5000) allocate(t);
-        struct entry *e = &t->entries[draw(t, t->count)];
-        if (e->size) {
-            e->size = 0;
-            free((void *)e->address);
-            e->address = 0;
-        } else {
-            size_t size = draw_size(t);
-            e->address = (uint64_t)malloc(size);
-            e->size = size + 1;
-        }
-    }
-}
-
-static int busy;
-static void *work(void *arg) {
-    struct thread *t = arg;
-    if (busy) pthread_barrier_wait(&done), replace(t);
-    for (int i = 0; i < operations; i++)
-        if (draw(t, 5) < 3) allocate(t);
-        else release(t);
-    // Frees nearly all of the first half: most groups have free slots.
+// Frees nearly all of the first half: most groups have free slots.
+static void finish(struct thread *t) {
     for (uint64_t i = 0; i < t->count / 2; i++)
-        if (draw(t, 8) && t->entries[i].size) free((void *)t->entries[i].address), t->entries[i].size = 0;
-    pthread_barrier_wait(&done);
-    for (;;) pause();
-    return NULL;
+        if (draw(t, 8)) release(&t->entries[i]);
 }
 
 int main(int argc, char **argv) {
-    operations = argc > 1 ? atoi(argv[1]) : 1000;
-    thread_count = argc > 2 ? strtoul(argv[2], NULL, 10) : 3;
-    uint64_t seed = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
-    busy = argc > 4 && strcmp(argv[4], "busy") == 0;
-    pthread_barrier_init(&done, NULL, (unsigned)thread_count + 1);
-    size_t table = sizeof(struct entry) * MAX_ENTRIES;
-    for (uint64_t i = 0; i < thread_count; i++) {
-        threads[i].entries = mmap(NULL, table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        threads[i].seed = seed + i;
-        pthread_t p;
-        if (threads[i].entries == MAP_FAILED || pthread_create(&p, NULL, work, &threads[i]) != 0) abort();
-    }
-    pthread_barrier_wait(&done);
-    (void)!write(1, "ready\n", 6);
-    for (;;) pause();
+    run_threads(argc, argv);
+    ready();
 }
