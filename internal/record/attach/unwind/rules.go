@@ -10,9 +10,12 @@ const (
 	rbp = 6
 	rsp = 7
 	pc  = 16
+)
 
-	// SP and PC are the numbers of the stack pointer and of the program counter.
-	SP, PC = rsp, pc
+// Numbers of registers.
+const (
+	SP = rsp // the stack pointer
+	PC = pc  // the program counter
 )
 
 type ruleKind byte
