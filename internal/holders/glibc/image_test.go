@@ -38,9 +38,7 @@ func (r *recording) process() Process {
 // check returns where a heap differs from what the program says.
 func check(h *Heap, live, freed []blocktest.Entry) (wrong []string) {
 	law := blocktest.Law{Own: h.isCacheBlock, Others: 60, Fits: func(e blocktest.Entry, b blocks.Block) bool {
-		// posix_memalign returns an address within a block that has a mapping of its own.
-		large := h.Blocks.Region(e.Address).Len() == 1
-		return b.End >= e.Address+e.Size && (b.Start == e.Address || large)
+		return b.Start == e.Address && b.End >= e.Address+e.Size
 	}}
 	return law.Differences(&h.Blocks, live, freed)
 }

@@ -26,7 +26,7 @@ static int operations, busy;
 static pthread_barrier_t done;
 
 // The program has these: the sizes and alignments of blocks, and what a thread does last. It defines FOR_ZERO as 1 if
-// blocks may have no usable bytes, else as 0, and RESIZES as 1 if it calls realloc.
+// blocks may have no usable bytes, else as 0.
 static size_t draw_size(struct thread *t);
 static size_t draw_alignment(struct thread *t);
 static void finish(struct thread *t);
@@ -49,7 +49,7 @@ static void note(struct thread *t, void *p) {
 static void allocate(struct thread *t) {
     size_t size = draw_size(t);
     void *p = draw(t, 16) ? malloc(size) : draw(t, 2) ? calloc(1, size) : allocate_aligned(t, size);
-    if (RESIZES && p && draw(t, 20) == 0) p = realloc(p, draw_size(t) + 1);
+    if (p && draw(t, 20) == 0) p = realloc(p, draw_size(t) + 1);
     if (!p) abort();
     memset(p, 0xa5, malloc_usable_size(p));
     note(t, p);

@@ -1,6 +1,5 @@
 // See blocks.h. The fourth argument may also be "sbrk": the program then moves the end of its heap itself.
 #define FOR_ZERO 0
-#define RESIZES 0 // it may leave mappings that are too small to be found
 #include "../../blocktest/testdata/blocks.h"
 
 static size_t draw_size(struct thread *t) {

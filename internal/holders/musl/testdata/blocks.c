@@ -1,6 +1,5 @@
 // See blocks.h.
 #define FOR_ZERO 1
-#define RESIZES 1
 #include "../../blocktest/testdata/blocks.h"
 
 static size_t draw_size(struct thread *t) {
