@@ -40,9 +40,9 @@ of itself; heaplapse reads the copy, and removes it.
   heaplapse holders 4711
   heaplapse holders 4711 --rss    where its resident memory is, and what would make it less
 
-It works on x86-64 with glibc's malloc and CPython 3.8 and later. Names of types, variables and
-attributes are told, but no key and no value of the program's data. See docs/holders.md
-and docs/rss.md.
+It works on x86-64 with the malloc of glibc and musl, jemalloc 5.2 and 5.3, and CPython 3.8 and
+later. Names of types, variables and attributes are told, but no key and no value of the program's
+data. See docs/holders.md and docs/rss.md.
 
 Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`,
 		Args: help.Between(1, 1),

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,5 +50,19 @@ func TestHolders(t *testing.T) {
 	look, err = exec.Command("heaplapse", "holders", pid, "--rss", "--format", "json").Output()
 	require.NoError(t, err)
 	validate(t, compileSchema(t, "rss"), string(look))
+}
 
+// TestHoldersOfRecorded looks at a process that is recorded.
+func TestHoldersOfRecorded(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("heaplapse", "record", "-q", "--no-holders", "-o", t.TempDir(), "--",
+		testutil.Need(t, "python3"), "-c", "import os, time; print(os.getpid()); print('ready', flush=True); time.sleep(300)")
+	written := testutil.Ready(t, cmd)
+	require.Len(t, written, 1)
+	pid, err := strconv.Atoi(written[0])
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	look, err := exec.Command("heaplapse", "holders", written[0]).CombinedOutput()
+	require.NoError(t, err, "%s", look)
+	assert.Contains(t, string(look), "\nheaplapse records this process: ")
 }

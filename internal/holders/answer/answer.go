@@ -34,6 +34,8 @@ type Look struct {
 	Bytes  int64 `json:"bytes"`
 	// Doubts lists why a block that seems to be lost may be held. If there is any, nothing is said to be lost.
 	Doubts []string `json:"doubts,omitempty"`
+	// Recorded reports whether heaplapse's engine records the process while groups are asked for.
+	Recorded bool `json:"recorded,omitempty"`
 	// Sites has the answers about sampled blocks, and Groups those about the blocks of one size or type.
 	Sites  []Site  `json:"sites,omitempty"`
 	Groups []Group `json:"groups,omitempty"`

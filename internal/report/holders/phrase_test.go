@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 			}}},
 			{Type: "dict", Least: 64, Most: 64, Blocks: 1, Bytes: 64, Held: answer.Held{Looked: 1, By: []answer.Holder{by(1, "a")}}},
 		},
-		Doubts: []string{"a heap is corrupt"},
+		Doubts: []string{"a heap is corrupt"}, Recorded: true,
 	}}
 	var b bytes.Buffer
 	require.NoError(t, r.Text(&b))
@@ -132,6 +132,8 @@ func TestReport(t *testing.T) {
 
 Nothing is said to be lost, because not all memory is understood:
   a heap is corrupt
+
+heaplapse records this process: "heaplapse growth DIRECTORY", with the directory of that recording, tells what holds the memory of each line of code.
 `, b.String())
 	r.All = true
 	b.Reset()
