@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
-	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -25,7 +23,7 @@ type attachFlags struct {
 	record.AttachOptions
 	every, holdersEvery     flagset.Interval
 	samplePeriod, keepBytes flagset.Size
-	detachOnly              bool
+	detachOnly, noBundle    bool
 	scope                   scopeFlags
 }
 
@@ -87,6 +85,7 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
+		addNoBundle(flags, &f.noBundle)
 	})
 	help.Levels(cmd, "duration main-only follow-children wait detach-only every sample-period keep output",
 		"keep-bytes holders-every")
@@ -99,6 +98,7 @@ func (f *attachFlags) options() (o record.AttachOptions, err error) {
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
 	o.HoldersEvery, o.NoHolders = holdersEvery(&f.holdersEvery, f.NoHolders)
+	o.HoldFiles = !f.noBundle
 	o.Scope, err = f.scope.value()
 	return o, err
 }
@@ -137,17 +137,7 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}
-	dir := record.ShellQuote(outcome.Dir)
-	a.Say("%s; next: heaplapse growth %s%s", outcome, dir, filesOf(o.PID, dir))
+	a.keepNames(cmd.Context(), &outcome)
+	a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	return nil
-}
-
-// filesOf says how to keep the names of a process that has another root directory, such as one in a
-// container. They are found there only while the process lives.
-func filesOf(pid int, dir string) string {
-	root := fmt.Sprintf("/proc/%d/root", pid)
-	if _, err := os.Stat(root); err != nil || atomicfile.SameFile(root, "/") {
-		return ""
-	}
-	return fmt.Sprintf(" while the process lives, which has the names in its own root directory; heaplapse bundle %s keeps them", dir)
 }

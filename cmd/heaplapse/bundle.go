@@ -42,12 +42,7 @@ machine. Prints the path of the archive.
 		f.Read.Define(flags)
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.VarP(
-			flagset.OutputFile(&f.output),
-			"output",
-			"o",
-			"write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)",
-		)
+		flags.VarP(flagset.OutputFile(&f.output), "output", "o", "write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)")
 	})
 	help.Group(cmd, help.Files, f.Files.Define)
 	return cmd

@@ -16,9 +16,12 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -26,7 +29,7 @@ type recordFlags struct {
 	record.Options
 	every, holdersEvery                             flagset.Interval
 	everyAlloc, everyInuse, samplePeriod, keepBytes flagset.Size
-	dryRun, bundle, orFail                          bool
+	dryRun, bundle, noBundle, orFail                bool
 	scope                                           scopeFlags
 }
 
@@ -105,11 +108,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.Var(&f.everyAlloc, "every-alloc", "after every `SIZE` allocated, like 1GiB")
 		flags.Var(&f.everyInuse, "every-inuse", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
 		flags.StringVar(&f.Signal, "signal", "", "when the program gets the signal `NAME`, like USR2 (builtin, tcmalloc)")
-		flags.Var(
-			&f.samplePeriod,
-			"sample-period",
-			"sample one allocation per `SIZE` allocated (builtin, default 128KiB; jemalloc, default 512KiB)",
-		)
+		flags.Var(&f.samplePeriod, "sample-period", "sample one allocation per `SIZE` allocated (builtin, default 128KiB; jemalloc, default 512KiB)")
 		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each process, evenly spaced (0: all)")
 		addHolders(flags, &f.holdersEvery, &f.NoHolders)
 		_ = f.keepBytes.Set(keepBytes)
@@ -120,11 +119,18 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.Replace, "replace", false, "remove the recording that DIR holds before CMD starts; other files in DIR stay")
 		flags.BoolVar(&f.NoCompress, "no-compress", false, "leave the snapshots as the profiler writes them (default: *.heap.gz)")
 		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")
+		addNoBundle(flags, &f.noBundle)
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
 	})
 	engines.Complete(cmd)
+	cmd.MarkFlagsMutuallyExclusive("bundle", "no-bundle")
 	help.Levels(cmd, "engine duration main-only follow-children or-fail every output replace bundle",
 		"dry-run keep library jit signal sample-period holders-every")
+}
+
+// addNoBundle adds the flag that does not keep what names the addresses.
+func addNoBundle(flags *pflag.FlagSet, none *bool) {
+	flags.BoolVar(none, "no-bundle", false, "do not keep, in DIR, the names of programs in containers and of files that were replaced meanwhile")
 }
 
 // addHolders adds the flags that tell when the recorder looks at what holds the memory.
@@ -146,6 +152,7 @@ func (f *recordFlags) options() (record.Options, error) {
 	o.EveryAlloc, o.EveryInuse = f.everyAlloc.Bytes, f.everyInuse.Bytes
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
 	o.HoldersEvery, o.NoHolders = holdersEvery(&f.holdersEvery, f.NoHolders)
+	o.HoldFiles = !f.noBundle
 	var err error
 	o.Scope, err = f.scope.value()
 	return o, err
@@ -191,6 +198,9 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	var failed error
 	if outcome.Snapshots > 0 {
 		a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+		if !f.noBundle {
+			a.keepNames(cmd.Context(), &outcome)
+		}
 		if f.bundle {
 			failed = a.bundleRecording(cmd.Context(), outcome.Dir)
 		}
@@ -258,6 +268,22 @@ func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Option
 		a.endAs(outcome)
 	}
 	return err
+}
+
+// keepNames writes what names the addresses of a recording to its directory, if it may not be at its paths later.
+func (a *app) keepNames(ctx context.Context, outcome *record.Outcome) {
+	defer outcome.Files.Close()
+	if !outcome.Files.Needed() {
+		return
+	}
+	a.signals.Orderly()
+	held := func(pid int) bundle.Held { return bundle.Held(outcome.Files.Of(pid)) }
+	size, err := pipeline.KeepNames(ctx, outcome.Dir, held, build.Version())
+	if err != nil {
+		a.Warn("the names of the program were not kept: " + err.Error())
+		return
+	}
+	a.Say("the names of the program are kept in %s (%s), because its files may not be found later", manifest.NamesFile, units.Bytes(size))
 }
 
 // bundleRecording packs what was recorded. Standard output belongs to the program.

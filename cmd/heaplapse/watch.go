@@ -40,12 +40,7 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 	f.judgeFlags.add(cmd)
 	f.addFailOn(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.IntVar(
-			&f.minSnapshots,
-			"min-snapshots",
-			verdict.MinPoints,
-			"--fail-on waits for `N` snapshots: early verdicts are less certain",
-		)
+		flags.IntVar(&f.minSnapshots, "min-snapshots", verdict.MinPoints, "--fail-on waits for `N` snapshots: early verdicts are less certain")
 	})
 	help.Levels(
 		cmd,

@@ -206,6 +206,10 @@ const (
 	HoldersSuffix = ".holders.jsonl"
 )
 
+// NamesFile is the base name of the archive of what names the addresses, if that may not be at its paths later. The
+// manifest does not list it: it is written when the recording is complete. See package bundle.
+const NamesFile = "names.heaplapse.tar.zst"
+
 // VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.
 const VDSOFile = "vdso.so"
 

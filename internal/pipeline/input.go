@@ -75,6 +75,7 @@ type Recording struct {
 	*series.Recording
 
 	bundle *bundle.Bundle // nil if the snapshots were not in one
+	names  keptNames
 }
 
 // ErrNothingKept is returned instead of an empty result, which would look like a passed check.
@@ -97,11 +98,13 @@ func (p *Pipeline) Find(paths []string, from *Source) (*Recording, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeBundle(b))
 	}
-	return &Recording{r, b}, nil
+	return &Recording{Recording: r, bundle: b}, nil
 }
 
 // Close frees the space of copies of the input.
-func (r *Recording) Close() error { return errors.Join(r.Recording.Close(), closeBundle(r.bundle)) }
+func (r *Recording) Close() error {
+	return errors.Join(r.Recording.Close(), closeBundle(r.bundle), r.names.close())
+}
 
 func closeBundle(b *bundle.Bundle) error {
 	if b == nil {
@@ -192,13 +195,18 @@ func (in *Input) Program(ctx context.Context, o symbolize.Options) *symbolize.Mo
 	return symbolize.Program(ctx, in.Series, in.places(o))
 }
 
-// places returns the options that name addresses, for a series that may be in a bundle.
+// places returns the options that name addresses, for a series that may be in a bundle, or have one with its names.
 func (in *Input) places(o symbolize.Options) symbolize.Options {
 	if b := in.recording.bundle; b != nil {
 		return b.OptionsWith(in.Process, o)
 	}
 	if o.Sysroot == "" {
 		o.Sysroot = otherRoot(in.PID(), symbolize.MainProgram(in.Series))
+	}
+	if o.Sysroot == "" {
+		if names, _ := in.recording.names.of(in.Dir()); names != nil { // Resolve tells the error
+			return names.Options(in.Dir(), o)
+		}
 	}
 	return o
 }
@@ -220,6 +228,9 @@ func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) 
 		return err
 	}
 	in.Symbols = symbols
+	if err := in.recording.names.err; err != nil {
+		p.Tell(Notice{Kind: UnusableNames, Subject: in.Dir(), Text: err.Error()})
+	}
 	p.tellSymbols(symbols)
 	if len(in.recording.Processes) == 1 { // others may need the files
 		p.tellDebugFiles(symbols, o.DebugDirs)

@@ -61,6 +61,7 @@ const (
 	NoEvidence                           // a file has no report of leaks
 	ExitLeftOut                          // a snapshot of the exit is not read
 	UnusedDebugFile                      // a debug file that the user named has no names for the snapshots
+	UnusableNames                        // the names that a recorder has kept cannot be read
 )
 
 // Key identifies the problem.

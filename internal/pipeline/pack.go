@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -32,57 +33,98 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 			return nil, err
 		}
 	}
-	r, err := p.Find(paths, o)
-	if err != nil {
+	c := &packer{Pipeline: p, Collector: bundle.Collector{Writer: version, Search: search}}
+	if err := c.addAll(ctx, paths, o); err != nil {
 		return nil, err
 	}
+	return c.Contents()
+}
+
+// KeepNames writes the files that name the addresses of a recording to its directory: see [manifest.NamesFile]. held
+// returns where the files of a process can be read that the recorder holds open. The result is the size in bytes.
+func KeepNames(
+	ctx context.Context, dir string, held func(pid int) bundle.Held, version string,
+) (size int64, err error) {
+	silent := &Pipeline{Tell: func(Notice) {}} // what reads the recording tells what is wrong
+	c := &packer{Pipeline: silent, Collector: bundle.Collector{Writer: version}, held: held}
+	if err := c.addAll(ctx, []string{dir}, &Source{}); err != nil {
+		return 0, err
+	}
+	contents, err := c.Unbound()
+	if err != nil {
+		return 0, err
+	}
+	return WriteBundle(ctx, filepath.Join(dir, manifest.NamesFile), contents)
+}
+
+// packer gathers the contents of a bundle.
+type packer struct {
+	*Pipeline
+	bundle.Collector
+	held func(pid int) bundle.Held // nil if no recorder holds files
+}
+
+// addAll adds the series of all processes at some paths.
+func (c *packer) addAll(ctx context.Context, paths []string, o *Source) error {
+	r, err := c.Find(paths, o)
+	if err != nil {
+		return err
+	}
 	defer r.Close()
-	p.tellProblems(r.Problems, o.Strict)
-	c := &bundle.Collector{Writer: version, Search: search}
+	c.tellProblems(r.Problems, o.Strict)
 	added := false
 	for i := range r.Processes {
-		err := p.collectProcess(ctx, c, r, i, o)
+		err := c.add(ctx, r, i, o)
 		var unusable *series.UnusableError
 		switch {
 		case err == nil:
 			added = true
 		case errors.As(err, &unusable) && (added || i+1 < len(r.Processes)):
-			p.tellProblems(unusable.Problems, o.Strict)
+			c.tellProblems(unusable.Problems, o.Strict)
 		default:
-			return nil, err
+			return err
 		}
 	}
-	return c.Contents()
+	return nil
 }
 
-// collectProcess adds the series of one process.
-func (p *Pipeline) collectProcess(
-	ctx context.Context,
-	c *bundle.Collector,
-	r *Recording,
-	process int,
-	o *Source,
-) error {
+// add adds the series of one process.
+func (c *packer) add(ctx context.Context, r *Recording, process int, o *Source) error {
 	open := func(so series.Options) (*series.Series, error) { return r.Open(process, so) }
 	var largest largestSnapshot
-	s, err := p.reading(o, largest.visit, open)
+	s, err := c.reading(o, largest.visit, open)
 	if err != nil {
 		return err
 	}
-	p.tellProblems(s.Problems, o.Strict)
+	c.tellProblems(s.Problems, o.Strict)
+	symbols, err := c.resolve(ctx, r, s, o)
+	if err != nil {
+		return err
+	}
+	c.tellSymbols(symbols)
+	if len(r.Processes) == 1 {
+		c.tellDebugFiles(symbols, o.Symbols.DebugDirs)
+	}
+	c.tellNameless(s, symbols, largest)
+	return nil
+}
+
+// resolve names the addresses of a series.
+func (c *packer) resolve(ctx context.Context, r *Recording, s *series.Series, o *Source) (*symbolize.Symbols, error) {
+	if c.held != nil {
+		return c.AddHeld(ctx, s, c.held(s.PID()))
+	}
 	if o.Symbols.Sysroot == "" {
 		c.Search.Sysroot = otherRoot(s.PID(), symbolize.MainProgram(s))
 	}
-	symbols, err := c.Add(ctx, s)
-	if err != nil {
-		return err
+	if c.Search.Sysroot == "" {
+		names, err := r.names.take(s.Dir())
+		if err != nil {
+			return nil, err
+		}
+		c.Names = names
 	}
-	p.tellSymbols(symbols)
-	if len(r.Processes) == 1 {
-		p.tellDebugFiles(symbols, o.Symbols.DebugDirs)
-	}
-	p.tellNameless(s, symbols, largest)
-	return nil
+	return c.Add(ctx, s)
 }
 
 // largestSnapshot is the bytes in use on each stack of the largest snapshot. It is noted while

@@ -62,6 +62,8 @@ type Options struct {
 	KeepBytes int64
 	// NoCompress leaves the snapshots as the engine wrote them.
 	NoCompress bool
+	// HoldFiles holds the files that name addresses open while the recording lasts: see [collect.Result].
+	HoldFiles bool
 	// Scope is which processes are recorded besides the program.
 	Scope Scope
 	// HoldersEvery is the time between looks at what holds the sampled blocks. 0 means that it is chosen, and that

@@ -132,7 +132,7 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	return collect.New(collect.Options{
 		Prefix: p.prefix, Shown: p.Dir,
 		Root: root, Scope: p.Scope, ChildrenHint: p.childrenHint(), Library: p.loaded(),
-		Keep: p.Keep, KeepBytes: p.KeepBytes, NoCompress: p.NoCompress,
+		Keep: p.Keep, KeepBytes: p.KeepBytes, NoCompress: p.NoCompress, HoldFiles: p.HoldFiles,
 		Trigger: func(s, before *written.Snapshot, highest int64) string {
 			return p.engine.trigger(&p.Options, s, before, highest)
 		},

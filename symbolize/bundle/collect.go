@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -25,6 +26,8 @@ import (
 type Contents struct {
 	Index Index
 	parts []part // sorted by entry
+	// names is closed when the contents are written; it may be nil.
+	names *Names
 	// removed is the number of snapshots that were removed after they were read.
 	removed int
 }
@@ -37,6 +40,8 @@ type part struct {
 	info fs.FileInfo
 	// file, if not nil, is the open file. A recorder that runs may remove or compress a snapshot meanwhile.
 	file *os.File
+	// content, if not nil, is the content of a file that is in an archive of names.
+	content io.ReaderAt
 	// loose is the size of the entry if gzip compressed the file: see [loosen]. It is 0 for other files.
 	loose int64
 }
@@ -72,6 +77,8 @@ type Collector struct {
 	Writer string
 	// Search has the options that locate files. CacheDir is ignored.
 	Search symbolize.Options
+	// Names, if not nil, has files that are not at their paths on this machine. It is closed with the contents.
+	Names *Names
 
 	used      files.Recorder
 	sources   []series.Source
@@ -80,9 +87,17 @@ type Collector struct {
 
 // Add resolves the names of a series.
 func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbols, error) {
+	host := hostOf(s.Dir(), c.Search.Debuginfod)
+	if c.Names != nil {
+		return c.add(ctx, s, beside{c.Names, host})
+	}
+	return c.add(ctx, s, host)
+}
+
+func (c *Collector) add(ctx context.Context, s *series.Series, from files.Source) (*symbolize.Symbols, error) {
 	c.sources = s.Sources() // the same for all series of one directory
 	o := c.Search
-	recording := c.used.Record(files.Host{VDSO: filepath.Join(s.Dir(), manifest.VDSOFile), Debuginfod: o.Debuginfod})
+	recording := c.used.Record(from)
 	o.CacheDir, o.Files = "", recording
 	symbols, err := symbolize.Resolve(ctx, s, o)
 	if err != nil {
@@ -94,22 +109,39 @@ func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbo
 
 // Contents returns the contents of a bundle of all series that were added.
 func (c *Collector) Contents() (*Contents, error) {
+	out := c.empty()
+	out.names, out.Index.Processes = c.Names, c.generated
+	return out.with(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated))
+}
+
+// Unbound returns the contents of a bundle that has the files which name the addresses of all series that were added,
+// but no snapshots: see [manifest.NamesFile].
+func (c *Collector) Unbound() (*Contents, error) {
+	out := c.empty()
+	return out.with(out.addFiles(c.used.Files()))
+}
+
+func (c *Collector) empty() *Contents {
 	o := c.Search
 	out := &Contents{Index: Index{
 		Schema: Schema, Writer: c.Writer,
-		Sidecars: []Sidecar{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
+		Snapshots: []Snapshot{}, Sidecars: []Sidecar{}, Files: []File{}, Fetched: []Fetched{}, Processes: []Generated{},
 		Search: Search{Binary: o.Binary, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs},
 	}}
 	for _, f := range c.used.Fetches() {
 		out.Index.Fetched = append(out.Index.Fetched, Fetched(f))
 	}
-	err := errors.Join(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated))
-	if err != nil {
+	return out
+}
+
+// with returns the sorted contents, unless adding to them has failed.
+func (c *Contents) with(errs ...error) (*Contents, error) {
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out.parts, func(a, b part) int { return cmp.Compare(a.entry, b.entry) })
-	slices.SortFunc(out.Index.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return out, nil
+	slices.SortFunc(c.parts, func(a, b part) int { return cmp.Compare(a.entry, b.entry) })
+	slices.SortFunc(c.Index.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return c, nil
 }
 
 // maxHeld is the number of snapshots that are held open until they are written. Recordings of one process have fewer
@@ -213,17 +245,18 @@ func (c *Contents) addSidecar(file, dir string) error {
 	return nil
 }
 
-// addFiles adds the parts of files that were read.
+// addFiles adds the parts of files that were read, on this machine or in an archive of names.
 func (c *Contents) addFiles(used []files.Used) error {
 	for _, u := range used {
 		if u.Err != nil {
 			c.Index.Files = append(c.Index.Files, File{Path: u.Path, Error: u.Err.Error()})
 			continue
 		}
-		info, err := os.Stat(u.Local)
+		p, err := filePart(u, c.names)
 		if err != nil {
 			return err
 		}
+		info := p.info
 		if info.Size() != u.Size || !info.ModTime().Equal(u.ModTime) {
 			return fmt.Errorf("%s: changed while it was read: run this again", u.Path)
 		}
@@ -232,9 +265,23 @@ func (c *Contents) addFiles(used []files.Used) error {
 			f.Kept += int64(r.Size)
 		}
 		c.Index.Files = append(c.Index.Files, f)
-		c.parts = append(c.parts, part{entry: f.Entry, path: u.Local, keep: u.Parts, info: info})
+		p.entry = f.Entry
+		c.parts = append(c.parts, p)
 	}
 	return nil
+}
+
+// filePart returns the parts of a file that were read.
+func filePart(u files.Used, names *Names) (part, error) {
+	if u.Local != "" {
+		info, err := os.Stat(u.Local)
+		return part{path: u.Local, keep: u.Parts, info: info}, err
+	}
+	f, err := names.open(u.Path)
+	if err != nil {
+		return part{}, err
+	}
+	return part{path: u.Path, keep: u.Parts, info: f.Info(), content: f}, nil
 }
 
 // addMaps adds whole perf maps and jitdumps.

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -131,9 +130,6 @@ func (ix *Index) entries() map[string]time.Time {
 
 // check rejects names that lead out of the directory for the unpacked files.
 func (ix *Index) check() error {
-	if len(ix.Snapshots) == 0 {
-		return errors.New("it holds no snapshots")
-	}
 	for name := range ix.entries() {
 		if !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." || strings.ContainsAny(name, "\\\x00") {
 			return fmt.Errorf("%s: %q is not the name of an entry", indexName, name)

@@ -74,6 +74,18 @@ func Open(file string) (*Bundle, error) {
 
 // Read unpacks a bundle as Open does. size is the number of bytes that r has; name names it in errors.
 func Read(r io.Reader, size int64, name string) (*Bundle, error) {
+	b, err := unpack(r, size, name)
+	if err == nil && len(b.Index.Snapshots) == 0 {
+		err = errors.Join(fmt.Errorf("%s: not a usable bundle: it holds no snapshots; read the directory of the recording instead", name), b.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// unpack unpacks a bundle, which may have no snapshots.
+func unpack(r io.Reader, size int64, name string) (*Bundle, error) {
 	unpacked, err := spool.New()
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be unpacked: %w", name, err)
@@ -107,14 +119,7 @@ func (u *unpacker) unpack(r io.Reader) error {
 	}
 	defer z.Close()
 	t := tar.NewReader(z)
-	h, err := t.Next()
-	if err != nil {
-		return err
-	}
-	if h.Name != indexName {
-		return fmt.Errorf("its first entry is %q, not %s", h.Name, indexName)
-	}
-	ix, err := readIndex(t)
+	ix, err := firstIndex(t)
 	if err != nil {
 		return err
 	}
@@ -124,6 +129,18 @@ func (u *unpacker) unpack(r io.Reader) error {
 		return fmt.Errorf("it has more than %d entries", maxEntries)
 	}
 	return u.entries(t)
+}
+
+// firstIndex reads the index, which is the first entry.
+func firstIndex(t *tar.Reader) (*Index, error) {
+	h, err := t.Next()
+	if err != nil {
+		return nil, err
+	}
+	if h.Name != indexName {
+		return nil, fmt.Errorf("its first entry is %q, not %s", h.Name, indexName)
+	}
+	return readIndex(t)
 }
 
 func (b *Bundle) use(ix *Index) {

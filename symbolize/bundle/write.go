@@ -16,8 +16,11 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// Write writes the archive. If the context ends, Write returns its error.
-func (c *Contents) Write(ctx context.Context, w io.Writer) error {
+// Write writes the archive, which it can do once. If the context ends, Write returns its error.
+func (c *Contents) Write(ctx context.Context, w io.Writer) (err error) {
+	if c.names != nil {
+		defer func() { err = errors.Join(err, c.names.Close()) }()
+	}
 	z, err := zstd.NewWriter(
 		w,
 		zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
@@ -68,6 +71,12 @@ func header(name string, size int64) *tar.Header {
 }
 
 func (p *part) write(ctx context.Context, t *tar.Writer) error {
+	if p.content != nil {
+		if err := t.WriteHeader(header(p.entry, p.info.Size())); err != nil {
+			return err
+		}
+		return p.copy(t, &interruptible{ctx, p.content}, p.keep)
+	}
 	f := p.file
 	p.file = nil
 	if f == nil {

@@ -5,6 +5,7 @@ package names
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
@@ -199,8 +200,14 @@ func (p *Process) Close() {
 	p.files = nil
 }
 
-// path returns where the file of a module is seen from here.
-func (p *Process) path(m *target.Module) string { return p.root() + m.Path }
+// path returns where the file of a module is seen from here. Of a process that has called chroot, the kernel tells
+// paths from the root directory of this process.
+func (p *Process) path(m *target.Module) string {
+	if link, err := os.Readlink(p.root()); err == nil && link != "/" && strings.HasPrefix(m.Path, link+"/") {
+		return m.Path
+	}
+	return p.root() + m.Path
+}
 
 func (p *Process) root() string { return fmt.Sprintf("/proc/%d/root", p.PID) }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/compress"
+	"github.com/heaplapse/heaplapse/internal/record/held"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	KeepBytes int64
 	// NoCompress leaves the snapshots as the engine wrote them.
 	NoCompress bool
+	// HoldFiles holds the files that the recorded processes have mapped: see [Result].
+	HoldFiles bool
 
 	// Trigger returns the name of what caused a snapshot about which the engine reports nothing
 	// else. before is the previous snapshot of the process image, or nil. highest is the maximum of
@@ -81,6 +84,7 @@ type Collector struct {
 	removed    map[int]int64   // number of workers of which no snapshots are kept, by their parent
 	filtered   map[string]bool // programs under a seccomp filter that this process does not have
 	problems   map[string]bool // messages; each is reported once
+	files      held.Files      // what the recorded processes have mapped
 	looks      []look
 	copies     int // of recorded processes
 	// engineNotes tell the user what the engine could not do.

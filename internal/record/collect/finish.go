@@ -90,6 +90,7 @@ func (c *Collector) close(r *Result, end *manifest.End) {
 		c.checkWrite(err)
 	}
 	c.count(r)
+	r.Files = c.files
 	r.Notes = c.notes(r)
 }
 

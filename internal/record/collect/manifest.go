@@ -50,9 +50,12 @@ func (c *Collector) write(p *process, s *snapshot, live bool) {
 	c.checkWrite(c.out.Snapshot(r))
 }
 
-// identifyAll adds the mapped files that are new to the manifest.
+// identifyAll adds the mapped files that are new to the manifest, and holds them.
 func (c *Collector) identifyAll(pid int, maps []string) {
 	for _, path := range maps {
+		if c.o.HoldFiles {
+			c.files.Add(pid, path)
+		}
 		if c.mapped[path] {
 			continue
 		}

@@ -1,5 +1,7 @@
 package collect
 
+import "github.com/heaplapse/heaplapse/internal/record/held"
+
 // Result is what was collected.
 type Result struct {
 	// Status is the program's exit status, or 128 plus Signal.
@@ -11,6 +13,8 @@ type Result struct {
 	Snapshots, Processes int
 	// Main is the number of the process with the most snapshots.
 	Main int
+	// Files are the files that the processes have mapped, if they were held. The caller closes them.
+	Files held.Files
 	// Notes lists warnings for the user: what is missing, and why.
 	Notes []string
 }

@@ -101,8 +101,11 @@ func namesOf(m *manifest.Manifest) names {
 
 // has reports whether a file is one of the recording, other than the manifest.
 func (n names) has(name string) bool {
-	if name == manifest.Name {
+	switch name {
+	case manifest.Name:
 		return false
+	case manifest.NamesFile:
+		return true
 	}
 	name = compressed.ReplaceAllString(name, "")
 	if parts := numbered.FindStringSubmatch(name); parts != nil && n.series[parts[1]] {
