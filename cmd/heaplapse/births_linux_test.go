@@ -58,6 +58,9 @@ func TestBirths(t *testing.T) {
 	s, err := series.Open([]string{out}, series.Options{})
 	require.NoError(t, err)
 	defer s.Close()
+	end, err := s.ReadBirths(len(s.Heads) - 1)
+	require.NoError(t, err)
+	assert.NotEmpty(t, end.Births, "the program ended while the last snapshot was taken")
 	age := s.Clock.Times[last].Sub(born["phase_3"][1])
 	text, err = exec.Command("heaplapse", "top", out, "--snapshot", strconv.Itoa(last+1), "--older-than", age.String(),
 		"--format", "json", "-q").Output()

@@ -3,6 +3,7 @@ package births
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,12 +22,16 @@ type Process struct {
 	stacks map[uint32]string // the addresses of a site, as rows have them
 	room   int               // bytes of stacks that may still be added
 	next   time.Time         // when the samples may be read again
+	last   *Births           // what was read last; nil: nothing yet
 }
 
 // Births tells when the live samples were allocated: how many objects and bytes they stand for, by stack and mark.
 type Births struct {
 	at    []time.Time
 	sites map[string][]weight
+	// late is set if the samples were not read for this snapshot: what its rows have more than the samples that were read
+	// for an earlier one was allocated since. The last moment stands for that.
+	late bool
 }
 
 // weight is what samples stand for.
@@ -42,14 +47,27 @@ const (
 	rest = 49
 )
 
-// Take reads the live samples. period is the mean number of bytes between samples. It returns nil if they were read a
-// moment ago, and that took long.
-func (p *Process) Take(period int64) (*Births, error) {
+// Take reads the live samples. period is the mean number of bytes between samples. If they cannot be read, because the
+// process has ended, or were read a moment ago, and that took long, it returns what was read last. It returns nil if
+// that is nothing.
+func (p *Process) Take(period int64) *Births {
 	now := time.Now()
-	if now.Before(p.next) {
-		return nil, nil
+	if !now.Before(p.next) {
+		b, err := p.read(period, now)
+		p.next = time.Now().Add(rest * time.Since(now))
+		if err == nil {
+			p.last = b
+			return b
+		}
 	}
-	defer func() { p.next = time.Now().Add(rest * time.Since(now)) }()
+	now = now.Truncate(time.Millisecond)
+	if p.last == nil || !now.After(p.last.at[len(p.last.at)-1]) {
+		return p.last
+	}
+	return &Births{at: append(slices.Clip(p.last.at), now), sites: p.last.sites, late: true}
+}
+
+func (p *Process) read(period int64, now time.Time) (*Births, error) {
 	t, err := samples.ReadLive(p.Memory, p.Engine, maxLive)
 	if err != nil {
 		return nil, err
@@ -130,11 +148,7 @@ func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 // line returns the comment behind a row, or "" if nothing is known of it. The samples were read a moment after the row:
 // what they stand for is scaled to what the row has.
 func (b *Births) line(stack string, objects, bytes int64) string {
-	of := b.sites[stack]
-	var sum weight
-	for _, w := range of {
-		sum = weight{sum.objects + w.objects, sum.bytes + w.bytes}
-	}
+	of, sum := b.weights(stack, objects, bytes)
 	if sum.objects <= 0 || objects <= 0 || bytes <= 0 {
 		return ""
 	}
@@ -159,6 +173,22 @@ func (b *Births) line(stack string, objects, bytes int64) string {
 	}
 	line.WriteByte('\n')
 	return line.String()
+}
+
+// weights returns what samples of a stack stand for, by moment, and the sum.
+func (b *Births) weights(stack string, objects, bytes int64) (of []weight, sum weight) {
+	of = b.sites[stack]
+	for _, w := range of {
+		sum = weight{sum.objects + w.objects, sum.bytes + w.bytes}
+	}
+	more := weight{float64(objects) - sum.objects, float64(bytes) - sum.bytes}
+	if !b.late || more.objects < 1 || more.bytes < 1 {
+		return of, sum
+	}
+	list := make([]weight, len(b.at))
+	copy(list, of)
+	list[len(list)-1] = more
+	return list, weight{float64(objects), float64(bytes)}
 }
 
 // part returns a share of a number, rounded. The share of all is the number.

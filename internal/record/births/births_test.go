@@ -131,6 +131,33 @@ func TestWriter(t *testing.T) {
 	}
 }
 
+// TestLate: of a snapshot at which the samples could not be read, what a row has more than before was allocated since, and
+// what it has less is missing everywhere.
+func TestLate(t *testing.T) {
+	p := Process{last: &Births{
+		at:    []time.Time{start, start.Add(time.Second)},
+		sites: map[string][]weight{"0x1": {{10, 1000}, {30, 3000}}, "0x2": {{4, 400}, {}}},
+	}, next: time.Now().Add(time.Hour)}
+	before := time.Now().Truncate(time.Millisecond).UnixMilli()
+	b := p.Take(131072)
+	now := b.at[2].UnixMilli()
+	assert.GreaterOrEqual(t, now, before)
+	for row, want := range map[string]string{
+		"0x1 50 6000": fmt.Sprintf("# births 1795676287000:10:1000 1795676288000:30:3000 %d:10:2000\n", now),
+		"0x1 20 2000": "# births 1795676287000:5:500 1795676288000:15:1500\n",
+		"0x2 4 400":   "# births 1795676287000:4:400\n",
+		"0x3 2 70":    fmt.Sprintf("# births %d:2:70\n", now),
+		"0x3 0 0":     "",
+	} {
+		var stack string
+		var objects, bytes int64
+		_, err := fmt.Sscan(row, &stack, &objects, &bytes)
+		require.NoError(t, err)
+		assert.Equal(t, want, b.line(stack, objects, bytes), row)
+	}
+	assert.Nil(t, (&Process{next: time.Now().Add(time.Hour)}).Take(131072), "nothing was ever read")
+}
+
 // TestWriterPassesOthers: what is no snapshot, and a snapshot of which nothing is known, stay as they are.
 func TestWriterPassesOthers(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))

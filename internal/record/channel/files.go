@@ -169,13 +169,9 @@ func (f *files) births(period int64) *births.Births {
 		}
 	}
 	if f.live.Memory == nil {
-		return nil
+		return nil // it has ended, or is hidden
 	}
-	b, err := f.live.Take(period)
-	if err != nil {
-		return nil
-	}
-	return b
+	return f.live.Take(period)
 }
 
 // finish gives a snapshot its name. It returns an error if the engine's message is malformed.
