@@ -218,7 +218,7 @@ func (p *Process) options() symbolize.Options {
 }
 
 // Function returns the function of the program in which a thread is: the innermost one outside of the C library
-// that has a name, or "".
+// that has a name, or "". If others are inlined there, it is the one into which they are: the frame is its.
 func (p *Process) Function(ctx context.Context, frames []unwind.Frame) string {
 	for _, f := range frames {
 		if f.Module == nil || f.Module == p.Libc {
@@ -228,7 +228,7 @@ func (p *Process) Function(ctx context.Context, frames []unwind.Frame) string {
 		locations, _ := symbolize.ELF(ctx, p.path(f.Module), []uint64{f.Call - f.Module.Base}, p.options())
 		for _, l := range locations {
 			if len(l.Frames) > 0 {
-				return l.Frames[0].Function
+				return l.Frames[len(l.Frames)-1].Function
 			}
 		}
 	}

@@ -456,7 +456,7 @@ __attribute__((noinline)) static Handler *prepare() {
     return new FileHandler();
 }
 
-__attribute__((noinline)) static int wait() {
+__attribute__((always_inline)) static inline int wait() {
     volatile int calls = 0;
     while (calls >= 0) {
         pause();
