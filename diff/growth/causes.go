@@ -109,22 +109,34 @@ type functions struct {
 	j     *judgement
 	keys  *group.Functions
 	index group.Index
-	known map[symbolize.LocationID][]int // by frame; notCause for one that cannot be a cause
+	known map[symbolize.LocationID][]candidate // by frame
+}
+
+// candidate is a frame that may be a cause.
+type candidate struct {
+	number  int // notCause if it cannot be one
+	library bool
 }
 
 // notCause is the number of a frame that cannot be a cause: a runtime, or one without a name.
 const notCause = -1
 
 func newFunctions(j *judgement) *functions {
-	return &functions{j: j, keys: group.NewFunctions(j.symbols), known: map[symbolize.LocationID][]int{}}
+	return &functions{j: j, keys: group.NewFunctions(j.symbols), known: map[symbolize.LocationID][]candidate{}}
 }
 
-// of returns the functions of a site's call path, leaf first.
+// of returns the functions of a site's call path, leaf first. A function of a library that calls the program's own code,
+// such as that of a web framework, is none: it does not request what the program keeps.
 func (f *functions) of(id symbolize.SiteID) (out []int) {
+	own := false
 	for _, l := range f.j.stack(id) {
-		for _, n := range f.at(l) {
-			if n != notCause && (len(out) == 0 || out[len(out)-1] != n) {
-				out = append(out, n)
+		for _, c := range f.at(l) {
+			if c.number == notCause || own && c.library {
+				continue
+			}
+			own = own || !c.library
+			if len(out) == 0 || out[len(out)-1] != c.number {
+				out = append(out, c.number)
 			}
 		}
 	}
@@ -134,28 +146,28 @@ func (f *functions) of(id symbolize.SiteID) (out []int) {
 // find returns the frame of a function on a site's call path, the nearest one to the leaf.
 func (f *functions) find(id symbolize.SiteID, function int) class.FrameRef {
 	for i, l := range f.j.stack(id) {
-		if k := slices.Index(f.at(l), function); k >= 0 {
+		if k := slices.IndexFunc(f.at(l), func(c candidate) bool { return c.number == function }); k >= 0 {
 			return class.FrameRef{Position: i, Frame: k}
 		}
 	}
 	return class.FrameRef{}
 }
 
-// at returns the numbers of the frames at a location.
-func (f *functions) at(id symbolize.LocationID) []int {
-	if numbers, ok := f.known[id]; ok {
-		return numbers
+// at returns the frames at a location.
+func (f *functions) at(id symbolize.LocationID) []candidate {
+	if list, ok := f.known[id]; ok {
+		return list
 	}
 	l := &f.j.symbols.Locations[id]
 	classes := f.j.blamer.Classes(id)
-	numbers := make([]int, len(l.Frames))
+	list := make([]candidate, len(l.Frames))
 	for k := range l.Frames {
-		numbers[k] = notCause
+		list[k] = candidate{notCause, classes[k] == class.Library}
 		isModule := l.Script() && l.Frames[k].Function == "<module>"
 		if c := classes[k]; !isModule && (c == class.Application || c == class.Library) {
-			numbers[k], _ = f.index.Number(f.keys.Key(l, k))
+			list[k].number, _ = f.index.Number(f.keys.Key(l, k))
 		}
 	}
-	f.known[id] = numbers
-	return numbers
+	f.known[id] = list
+	return list
 }

@@ -1,10 +1,14 @@
 package growth
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -22,7 +26,43 @@ func TestCodeOfModulesIsNoCause(t *testing.T) {
 	}}
 	blamer := class.NewBlamer(s, class.DefaultRules())
 	f := newFunctions(&judgement{symbols: s, blamer: blamer})
-	require.NotEqual(t, []int{notCause}, f.at(0))
-	require.Equal(t, []int{notCause}, f.at(1))
-	require.NotEqual(t, []int{notCause}, f.at(2))
+	require.NotEqual(t, notCause, f.at(0)[0].number)
+	require.Equal(t, notCause, f.at(1)[0].number)
+	require.NotEqual(t, notCause, f.at(2)[0].number)
+}
+
+// TestFrameworksAreNoCause: a library that calls the program's code is no cause of what that keeps. One that the program
+// calls may be.
+func TestFrameworksAreNoCause(t *testing.T) {
+	const text = "heap profile: 2: 20 [2: 20] @ heapprofile/1\n1: 10 [1: 10] @ 0x100000000000010 0x100000000000020 0x100000000000030\n" +
+		"1: 10 [1: 10] @ 0x100000000000040 0x100000000000010 0x100000000000020 0x100000000000030\n"
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p_1.0001.heap"), []byte(text), 0o600))
+	frames := `{"schema":"heaplapse.frames/1","pid":1,"image":0,"start_ns":0}` + "\n"
+	for address, frame := range map[string][2]string{
+		"0x100000000000010": {"view", "/srv/app.py"}, "0x100000000000020": {"dispatch", "/usr/lib/python3/dist-packages/flask/app.py"},
+		"0x100000000000030": {"run", "/srv/main.py"}, "0x100000000000040": {"parse", "/usr/lib/python3/dist-packages/yaml/reader.py"},
+	} {
+		frames += fmt.Sprintf(`{"address":%q,"function":%q,"file":%q,"line":1}`, address, frame[0], frame[1]) + "\n"
+	}
+	file := filepath.Join(dir, "frames")
+	require.NoError(t, os.WriteFile(file, []byte(frames), 0o600))
+	s, err := series.Open([]string{dir}, series.Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Frames: []string{file}})
+	require.NoError(t, err)
+	j := &judgement{symbols: symbols, blamer: class.NewBlamer(symbols, class.DefaultRules())}
+	f := newFunctions(j)
+	names := func(id symbolize.SiteID) (list []string) {
+		for _, n := range f.of(id) {
+			ref := f.find(id, n)
+			l := symbols.Locations[j.stack(id)[ref.Position]]
+			list = append(list, l.Frames[ref.Frame].Function)
+		}
+		return list
+	}
+	require.Equal(t, 2, symbols.Sites())
+	require.Equal(t, []string{"view", "run"}, names(0))
+	require.Equal(t, []string{"parse", "view", "run"}, names(1))
 }
