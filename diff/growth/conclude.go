@@ -10,7 +10,7 @@ func conclude(s scope, g grouped, h heap, l listing) *Result {
 		Tested: l.tested, Range: s.Range, Kept: g.kept, Suppressed: g.suppressed,
 		Sites: l.sites, Stable: l.stable, LargestStable: l.largestStable, Small: l.small, SmallBytes: l.smallBytes,
 		Chance: l.chance, Likeliest: l.likeliest, HiddenBytes: g.hiddenGrowth(s) + hiddenSites(l.sites), Notes: notes(s, h),
-		Workers: s.series.Workers(),
+		Workers: s.series.Workers(), Programs: s.series.Programs(),
 	}
 	r.tally()
 	return r

@@ -60,6 +60,8 @@ type Result struct {
 	Likeliest *Site
 	// Workers is the number of children that run the same program, and were not recorded.
 	Workers int64
+	// Programs is the number of processes below this one that run other programs, grew, and were not recorded.
+	Programs int64
 	// Short is the number of other processes that have most of the memory, and too few snapshots to be judged.
 	Short int
 	// HiddenBytes is the growth that truncated snapshots hide, or show too rarely to judge it.

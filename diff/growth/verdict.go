@@ -8,7 +8,8 @@ import (
 // Reason returns the reason of the verdict in words.
 func (r *Result) Reason() string {
 	f := verdict.Facts{
-		Snapshots: r.Len(), Good: GoodPoints, Hidden: r.HiddenBytes, Workers: int(r.Workers), Short: r.Short,
+		Snapshots: r.Len(), Good: GoodPoints, Hidden: r.HiddenBytes, Workers: int(r.Workers),
+		Programs: int(r.Programs), Short: r.Short,
 	}
 	switch r.Why {
 	case verdict.SitesLeak:
@@ -77,6 +78,8 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.NothingRecorded
 	case r.Workers > 0:
 		return verdict.WorkersMissing
+	case r.Programs > 0:
+		return verdict.ProgramsMissing
 	case r.Short > 0:
 		return verdict.OthersTooShort
 	}

@@ -93,6 +93,7 @@ const (
 	OnlyProcessGrows                 // the process grows, but no site of its heap does
 	NothingRecorded                  // the snapshots have no allocation
 	WorkersMissing                   // nothing grows, but children of the process were not recorded
+	ProgramsMissing                  // nothing grows, but processes below the process grew and were not recorded
 	OthersTooShort                   // nothing grows, but processes with most of the memory have too few snapshots
 )
 
@@ -106,9 +107,9 @@ type Facts struct {
 	Snapshots, Good int
 	// Hidden is the growth that truncated snapshots hide, in bytes.
 	Hidden int64
-	// Workers is the number of children that were not recorded, and Short that of processes that
-	// have too few snapshots.
-	Workers, Short int
+	// Workers is the number of children of the same program that were not recorded, Programs that of processes below
+	// this one that run others, and Short that of processes that have too few snapshots.
+	Workers, Programs, Short int
 }
 
 // Status is the exit status of a check for leaks.
@@ -164,6 +165,11 @@ var reasons = [...]reasonRow{
 	WorkersMissing: {"workers-not-recorded", SeriesUndecided, StatusNothing, func(f Facts) string {
 		return "no site of this process grows to the end of the series, but " +
 			units.CountOf(f.Workers, "child process", "child processes") + " of the same program were not recorded"
+	}},
+	ProgramsMissing: {"programs-not-recorded", SeriesUndecided, StatusNothing, func(f Facts) string {
+		return "no site of this process grows to the end of the series, but " +
+			units.CountOf(f.Programs, "child process of another program", "child processes of other programs") +
+			" grew, and " + plural(f.Programs, "was", "were") + " not recorded"
 	}},
 	OthersTooShort: {"others-too-short", SeriesUndecided, StatusNothing, func(f Facts) string {
 		return "no site of this process grows to the end of the series, but " + units.CountOf(f.Short, "other process", "other processes") +

@@ -30,7 +30,7 @@ func TestNamesAreStable(t *testing.T) {
 	require.Equal(t, strings.Fields("leak undecided no-leak"), names(AllSeries()))
 	require.Equal(t, strings.Fields("nothing-grows sites-leak cause-leaks sites-suspect cause-suspect "+
 		"only-small-sites-grow only-heap-grows too-few-snapshots growth-hidden still-loading only-process-grows "+
-		"nothing-recorded workers-not-recorded others-too-short"), names(allReasons()))
+		"nothing-recorded workers-not-recorded programs-not-recorded others-too-short"), names(allReasons()))
 }
 
 // TestTheTablesAreWhole: each verdict has a name, words and a family.
@@ -190,7 +190,7 @@ func reasonTable() string {
 	var b strings.Builder
 	b.WriteString("| reason | headline | why | `--fail-on leak` |\n|---|---|---|---|\n")
 	for _, r := range allReasons() {
-		why := r.Text(Facts{Sites: 2, Snapshots: 3, Good: 12, Hidden: 3 << 20, Workers: 2})
+		why := r.Text(Facts{Sites: 2, Snapshots: 3, Good: 12, Hidden: 3 << 20, Workers: 2, Programs: 1, Short: 2})
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %d |\n", r, r.Series().Headline(), why, r.Status())
 	}
 	return b.String()

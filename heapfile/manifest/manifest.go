@@ -115,7 +115,7 @@ type File struct {
 type Problem struct {
 	PID   int `json:"pid"`
 	Image int `json:"image,omitempty"` // as in Process
-	// Kind is ProblemDisabled, ProblemWorkers, ProblemRemoved or another word, which never changes:
+	// Kind is ProblemDisabled, ProblemWorkers, ProblemRemoved, ProblemPrograms or another word, which never changes:
 	// samples-dropped, table-full, …
 	Kind string `json:"kind"`
 	// Count is how often it happened.
@@ -135,6 +135,10 @@ const ProblemWorkers = "workers-not-recorded"
 // process, which run the same program and have ended.
 const ProblemRemoved = "workers-removed"
 
+// ProblemPrograms is the kind of the problem that Count processes below the process, which run other programs, grew and
+// were not recorded. Detail has the names of the programs.
+const ProblemPrograms = "programs-not-recorded"
+
 // Text returns what happened, and how often if that is more than once.
 func (p Problem) Text() string {
 	switch p.Kind {
@@ -142,6 +146,8 @@ func (p Problem) Text() string {
 		return fmt.Sprintf("child processes that run the same program, and were not recorded: %d", p.Count)
 	case ProblemRemoved:
 		return fmt.Sprintf("child processes that run the same program, have ended, and of which no snapshots are kept: %d", p.Count)
+	case ProblemPrograms:
+		return fmt.Sprintf("child processes of other programs that grew, and were not recorded: %d (%s)", p.Count, p.Detail)
 	}
 	text := cmp.Or(p.Detail, p.Kind)
 	if p.Count > 1 && p.Kind != ProblemDisabled {

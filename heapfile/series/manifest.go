@@ -212,12 +212,18 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 }
 
 // Workers returns the number of children that run the same program, and were not recorded.
-func (s *Series) Workers() (n int64) {
+func (s *Series) Workers() int64 { return s.problems(manifest.ProblemWorkers) }
+
+// Programs returns the number of processes below this one that run other programs, grew, and were not recorded.
+func (s *Series) Programs() int64 { return s.problems(manifest.ProblemPrograms) }
+
+// problems returns how often a kind of problem happened.
+func (s *Series) problems(kind string) (n int64) {
 	if s.Manifest == nil {
 		return 0
 	}
 	for _, p := range s.Manifest.Problems {
-		if p.PID == s.PID() && p.Kind == manifest.ProblemWorkers {
+		if p.PID == s.PID() && p.Kind == kind {
 			n += p.Count
 		}
 	}

@@ -73,6 +73,39 @@ func TestChildrenAreCounted(t *testing.T) {
 	}
 }
 
+// TestStrangersThatGrow: the processes of other programs that grow for most of the recording are told, however deep they
+// are below the program. Those that are small, short or recorded are not.
+func TestStrangersThatGrow(t *testing.T) {
+	grow := "import time\nkept = []\nwhile True:\n  kept.append(bytearray(1 << 20))\n  time.sleep(0.05)"
+	cmd := exec.Command(testutil.Need(t, "perl"), "-e", "fork || exec @ARGV; fork || exec 'sleep', 1000; sleep 1000",
+		"sh", "-c", `"$0" -c "$1"; true`, testutil.Need(t, "python3"), grow)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, cmd.Start())
+	pid := cmd.Process.Pid
+	t.Cleanup(func() { _ = syscall.Kill(-pid, syscall.SIGKILL); _ = cmd.Wait() })
+	c := newTestCollector(t, Options{Root: pid, Scope: Workers})
+	require.Eventually(t, func() bool {
+		c.checkProcesses()
+		return len(c.strangers.problems(c.strangers.started)) > 0
+	}, time.Minute, 50*time.Millisecond)
+	problems := c.strangers.problems(c.strangers.started)
+	require.Len(t, problems, 1)
+	require.Equal(t, pid, problems[0].PID)
+	require.EqualValues(t, 1, problems[0].Count)
+	require.Regexp(t, "^child processes of other programs that grew, and were not recorded: 1 .python3", problems[0].Text())
+	require.Empty(t, c.strangers.problems(time.Now().Add(time.Hour)), "it has lived for a short time")
+
+	start := time.Now()
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	s := strangers{started: start, seen: map[int]*stranger{
+		1: {parent: 7, name: "b", first: at(2), last: at(9), base: 1 << 20, size: 6 << 20},
+		2: {parent: 7, name: "a", first: at(2), last: at(9), base: 1 << 20, size: 6 << 20},
+		3: {parent: 7, name: "c", first: at(2), last: at(9), base: 1 << 30, size: 1<<30 + 5<<20},
+		4: {parent: 8, name: "d", first: at(2), last: at(6), base: 1 << 20, size: 6 << 20},
+	}}
+	require.Equal(t, []manifest.Problem{{PID: 7, Kind: manifest.ProblemPrograms, Count: 2, Detail: "a, b"}}, s.problems(at(10)))
+}
+
 // TestContainersAreNoted: --follow-children does not record a program with another root directory.
 func TestContainersAreNoted(t *testing.T) {
 	if os.Geteuid() != 0 {

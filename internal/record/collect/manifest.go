@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
@@ -76,6 +77,12 @@ func (c *Collector) writeWorkers() {
 	}
 	c.writeCounts(manifest.ProblemWorkers, missing)
 	c.writeCounts(manifest.ProblemRemoved, c.removed)
+	for _, p := range c.strangers.problems(time.Now()) {
+		if pids := c.pids(); c.procs[p.PID] == nil && len(pids) > 0 {
+			p.PID = pids[0] // a wrapper, such as a shell, runs both
+		}
+		c.checkWrite(c.out.Problem(p))
+	}
 }
 
 // writeCounts writes numbers of children, by their parents.

@@ -176,6 +176,7 @@ func (c *Collector) checkProcesses() {
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
 	c.noteFilters()
+	c.noteStrangers()
 	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
 }
 

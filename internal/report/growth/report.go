@@ -289,6 +289,8 @@ func (g *Report) Next() string {
 	switch g.Result.Why {
 	case verdict.OthersTooShort:
 		return "ask again later, or record for longer"
+	case verdict.ProgramsMissing:
+		return "record them, too" + g.Flags.If(option.FollowChildren, " (%s)")
 	case verdict.WorkersMissing:
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
