@@ -125,8 +125,8 @@ func newFunctions(j *judgement) *functions {
 	return &functions{j: j, keys: group.NewFunctions(j.symbols), known: map[symbolize.LocationID][]candidate{}}
 }
 
-// of returns the functions of a site's call path, leaf first. A function of a library that calls the program's own code,
-// such as that of a web framework, is none: it does not request what the program keeps.
+// of returns the functions of a site's call path, leaf first. A function of a library that calls the program's own
+// code, such as that of a web framework, is none: it does not request what the program keeps.
 func (f *functions) of(id symbolize.SiteID) (out []int) {
 	own := false
 	for _, l := range f.j.stack(id) {

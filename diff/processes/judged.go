@@ -3,6 +3,7 @@ package processes
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -32,6 +33,8 @@ type Judged struct {
 	evidence map[Key]growth.Evidence
 	// judgedFor is how long the process was judged, in units of the clock.
 	judgedFor float64
+	// alone is the probability that the process leaks by what it shows itself.
+	alone float64
 	// leaked is the number of bytes that the worst site has leaked at least, times its confidence.
 	leaked float64
 }
@@ -41,7 +44,7 @@ func Judge(s *series.Series, r *growth.Result, key func(*growth.Site) Key) Judge
 	judgedFor := s.Clock.At[r.Last] - s.Clock.At[r.First]
 	p := Judged{
 		Process: s.Process, Result: r.WithoutCurves(), keys: map[symbolize.SiteID]Key{},
-		evidence: evidenceOf(&s.Process, r, judgedFor, key), judgedFor: judgedFor,
+		evidence: evidenceOf(&s.Process, r, judgedFor, key), judgedFor: judgedFor, alone: r.Chance,
 	}
 	for i := range r.Sites {
 		if s := &r.Sites[i]; s.CanLeak {
@@ -105,20 +108,23 @@ func NotJudged(p series.Process, why string) Judged {
 
 // Worse compares two processes. A leak is worse than missing data, which is worse than no leak. Of
 // two leaks that which has leaked more is worse: a process that ran for a short time shows little,
-// however fast it grew. So the chance of a leak decides together with the time. A process with too
-// few snapshots tells least.
+// however fast it grew. So the chance of a leak decides together with the time. If these are nearly the
+// same, as for processes of one program, what a process shows itself decides. A process with too few
+// snapshots tells least.
 func Worse(p, q *Judged) int {
+	const nearly = 1.1
 	chance := func(p *Judged) float64 {
 		if p.Chance == nil {
-			return 0
+			return math.Inf(-1)
 		}
-		return *p.Chance * p.judgedFor
+		return math.Round(math.Log(*p.Chance*p.judgedFor) / math.Log(nearly))
 	}
 	byBytes := 0
 	if p.Verdict == verdict.SeriesLeak && q.Verdict == verdict.SeriesLeak {
 		byBytes = cmp.Compare(p.leaked, q.leaked)
 	}
-	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)))
+	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)),
+		cmp.Compare(p.alone*p.judgedFor, q.alone*q.judgedFor))
 }
 
 func (p *Judged) severity() int {

@@ -92,7 +92,11 @@ func remedyForAll(s *symbolize.Symbols, r UnnamedRow, f option.Flags) string {
 	files := []any{f.Of(option.Sysroot), f.Of(option.Binary)}
 	switch r.Reason {
 	case symbolize.ReasonMissing:
-		return fmt.Sprintf("copy from the machine that ran the process and pass %s DIR (%s FILE for the program)", files...) +
+		it := "it"
+		if len(r.Modules) > 1 {
+			it = "them"
+		}
+		return "copy " + it + fmt.Sprintf(" from the machine that ran the process and pass %s DIR (%s FILE for the program)", files...) +
 			onlyIf(hasID, ", or "+f.Of(option.Debuginfod)+" URL")
 	case symbolize.ReasonStale:
 		return fmt.Sprintf("pass the builds that ran with %s DIR or %s FILE", files...) +

@@ -127,7 +127,13 @@ func (u *Unnamed) sum() string {
 // reason returns why the memory of a row has no name, and the remedy.
 func (u *Unnamed) reason(r UnnamedRow, f option.Flags) string {
 	line := r.Reason.Explain()
-	if len(r.Modules) > 0 {
+	switch {
+	case len(r.Modules) == 0:
+	case r.Reason == symbolize.ReasonMissing && len(r.Modules) == 1:
+		line = u.list(r.Modules) + " was not found"
+	case r.Reason == symbolize.ReasonMissing:
+		line = u.list(r.Modules) + " were not found"
+	default:
 		line += " in " + u.list(r.Modules)
 	}
 	if how := remedyForAll(u.symbols, r, f); how != "" {
