@@ -47,16 +47,33 @@ func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
 }
 
 // TellApart makes the Describer show more of the paths of source files than their last elements where rows of several
-// files would look the same. rows are the first sites of the rows.
+// files, or callers, would look the same. rows are the first sites of the rows.
 func (d *Describer) TellApart(rows []symbolize.SiteID) {
 	var files []string
 	for _, site := range rows {
 		stack := d.stack(site)
 		if ref, ok := d.blamer.Blame(stack); ok && ref.Frame >= 0 {
 			files = append(files, d.symbols.Locations[stack[ref.Position]].Frames[ref.Frame].File)
+			files = append(files, d.filesOfCallers(stack[ref.Position+1:])...)
 		}
 	}
 	d.names = text.DistinctFiles(files)
+}
+
+// filesOfCallers are the files of the callers that a line may have, and of some more.
+func (d *Describer) filesOfCallers(stack []symbolize.LocationID) (files []string) {
+	for _, id := range stack {
+		l := &d.symbols.Locations[id]
+		for k, c := range d.blamer.Classes(id) {
+			if k < len(l.Frames) && l.Frames[k].File != "" && (c == class.Application || c == class.Library) {
+				files = append(files, l.Frames[k].File)
+			}
+		}
+		if len(files) > 2*maxCallers {
+			break
+		}
+	}
+	return files
 }
 
 // where is the place of a frame.

@@ -43,8 +43,8 @@ func TestUnnamedRemedies(t *testing.T) {
 		{Path: "/opt/app/bin/app", BuildID: "cd34"}, {Path: "/home/me/app"}, {Path: "/usr/bin/app"},
 	}
 	for want, row := range map[string]UnnamedRow{
-		"a.so was not found: copy it .* --sysroot DIR .* --debuginfod URL\n":                                                            {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{0}},
-		"b.so was not found: copy it .* --sysroot DIR .*program\\)\n":                                                                   {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{1}},
+		"a.so was not found: copy it .* --sysroot DIR .* --debuginfod URL\n":                                                        {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{0}},
+		"b.so was not found: copy it .* --sysroot DIR .*program\\)\n":                                                               {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{1}},
 		"not the one that was mapped in b.so and a.so: .*--binary FILE\n":                                                           {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{1, 0}},
 		"not the one that was mapped in a.so: .*--binary FILE, or --debug-dir DIR or --debuginfod URL, which find them by build ID": {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{0}},
 		"no segment of the file contains the address in b.so: .*--binary FILE\n":                                                    {Reason: symbolize.ReasonNoSegment, Modules: []symbolize.ModuleID{1}},

@@ -1,6 +1,7 @@
 package siteview
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +108,25 @@ func resolved(t *testing.T, o Options, file, text string, stacks int) (*Describe
 		ids = append(ids, symbols.Site(heapfile.StackID(i)))
 	}
 	return NewDescriber(symbols, o), ids
+}
+
+// TestFilesAreToldApart: the files of callers, too, have as much of their paths as tells them apart.
+func TestFilesAreToldApart(t *testing.T) {
+	dir := t.TempDir()
+	frames := `{"schema":"heaplapse.frames/1","pid":7,"image":0,"start_ns":0}` + "\n"
+	for address, frame := range map[string][2]string{
+		"0x100000000000010": {"render", "/srv/services/catalog.py"}, "0x100000000000020": {"product", "/srv/routes/catalog.py"},
+		"0x100000000000030": {"main", "/srv/main.py"},
+	} {
+		frames += fmt.Sprintf(`{"address":%q,"function":%q,"file":%q,"line":1}`, address, frame[0], frame[1]) + "\n"
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.7.frames.jsonl"), []byte(frames), 0o600))
+	d, ids := resolved(t, Options{}, filepath.Join(dir, "p_7.0001.heap"), "heap profile: 1: 10 [1: 10] @ heapprofile/1\n"+
+		"1: 10 [1: 10] @ 0x100000000000010 0x100000000000020 0x100000000000030\n", 1)
+	require.Equal(t, "catalog.py:1", d.View(ids).Where)
+	d.TellApart(ids)
+	require.Equal(t, "services/catalog.py:1", d.View(ids).Where)
+	require.Equal(t, "← product routes/catalog.py:1 ← main main.py:1", d.View(ids).CallPath(0))
 }
 
 // TestSharedCallers are those of all call paths; if there are none, the largest call path is shown.
