@@ -133,7 +133,11 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	for _, n := range outcome.Notes {
 		a.Warn(n)
 	}
-	a.Say("detached: %s put back", units.Count(outcome.Restored, "function"))
+	if outcome.Ended {
+		a.Say("process %d has ended", o.PID)
+	} else {
+		a.Say("detached: %s put back", units.Count(outcome.Restored, "function"))
+	}
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}

@@ -105,6 +105,7 @@ func TestAttachKeepsNames(t *testing.T) {
 	require.NoError(t, os.Remove(exe))
 	require.FileExists(t, filepath.Join(r.dir, manifest.NamesFile), r.stderr)
 	assert.Contains(t, topOf(t, r.dir), "remember  server.cc:12")
+	assert.Contains(t, r.stderr, "process "+p.pid()+" has ended")
 }
 
 // copyTo copies a program or a library.

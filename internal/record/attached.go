@@ -71,7 +71,7 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	c.Stop()
 	result := c.Leave(ended)
 	result.Notes = append(a.notes, result.Notes...)
-	return Outcome{Result: result, Dir: plan.Dir, Restored: a.restored}, nil
+	return Outcome{Result: result, Dir: plan.Dir, Restored: a.restored, Ended: !ended.IsZero()}, nil
 }
 
 // planAttach returns the plan of a recording of a process.
