@@ -96,8 +96,8 @@ func TestSites(t *testing.T) {
 	assert.Empty(t, s.Why([]symbolize.SiteID{1}))
 	assert.Empty(t, Sites(nil).Why([]symbolize.SiteID{1}))
 	assert.Contains(t, s.Why([]symbolize.SiteID{3}), "too few live samples when the recorder looked last")
-	assert.Equal(t, "what holds it is not known yet: 2 of its 30 live samples are from the first half of the recording, "+
-		"8 are needed", s.Why([]symbolize.SiteID{4}))
+	assert.Equal(t, "what holds it is not known: when the recorder looked last, 2 of its 30 live samples were from the first half of "+
+		"the recording, and 8 are needed; a longer recording tells it", s.Why([]symbolize.SiteID{4}))
 	s.Add(5, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost},
 		{Blocks: 4, Kind: answer.Global, Name: "g"}}}})
 	assert.Equal(t, "what holds it differs from block to block", s.Why([]symbolize.SiteID{5}))

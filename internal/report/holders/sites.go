@@ -42,12 +42,12 @@ func (s Sites) Why(members []symbolize.SiteID) string {
 	case len(s) == 0 || Line(seen.Held) != "":
 		return ""
 	case seen.Live == 0:
-		return "what holds it is not known yet: it had too few live samples when the recorder looked last"
+		return "what holds it is not known: it had too few live samples when the recorder looked last"
 	case seen.Looked >= answer.LeastOld:
 		return "what holds it differs from block to block"
 	default:
-		return fmt.Sprintf("what holds it is not known yet: "+
-			"%d of its %s are from the first half of the recording, %d are needed",
+		return fmt.Sprintf("what holds it is not known: when the recorder looked last, %d of its %s were from the first "+
+			"half of the recording, and %d are needed; a longer recording tells it",
 			seen.Old, units.Count(seen.Live, "live sample"), answer.LeastOld)
 	}
 }
