@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,15 +28,15 @@ type attachFlags struct {
 func (a *app) attachCommand() *cobra.Command {
 	var f attachFlags
 	cmd := &cobra.Command{
-		Use:   "attach [flags] PID",
+		Use:   "attach [flags] PID | --container NAME",
 		Short: "record a process that is already running, and leave it as it was",
 		Long: `Loads heaplapse's profiler into a running process, takes snapshots of what is allocated from now
 on, and takes the profiler out of use again: when the duration is over, after ^C, or by itself if
 heaplapse is killed. One thread of the process is stopped for some milliseconds at the start, at a
 moment when that is safe; the others run on. The process is not restarted, and needs no preparation.
 
-  heaplapse attach 4711 -o DIR --duration 10m       then: heaplapse growth DIR
-  heaplapse attach 4711 -o DIR                      end it with ^C
+  heaplapse attach 4711 -o DIR                      end it with ^C, then: heaplapse growth DIR
+  heaplapse attach --container web --duration 2m    from the host: a name, an ID, POD/CONTAINER
 
 Its workers are recorded, too, also those that start later: forks of it, and processes that run the
 same program. --main-only records the process alone; --follow-children all of its descendants.
@@ -52,13 +50,11 @@ builds, seccomp filters that forbid what is needed. See docs/attach.md.
 
 Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the process cannot be
 recorded, and was left alone; 127: there is no such process.`,
-		Args: ownStatus(help.Between(1, 1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := strconv.Atoi(args[0])
-			if err != nil || pid <= 0 {
-				return recordUsage(cmd, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0]))
+		Args: ownStatus(help.Between(0, 1)),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if f.PID, err = record.PIDOf(args, f.Container); err != nil {
+				return recordUsage(cmd, err)
 			}
-			f.PID = pid
 			return a.attach(cmd, &f)
 		},
 	}
@@ -69,6 +65,7 @@ recorded, and was left alone; 127: there is no such process.`,
 
 func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Process, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.Container, "container", "", "the container `NAME` on this host: a name or ID of docker, podman, containerd or runc, POD/CONTAINER")
 		flags.Var(flagset.Time(&f.Duration, 0), "duration", "detach after `TIME`, like 10m (default: ^C does)")
 		f.scope.add(flags)
 		flags.BoolVar(&f.Wait, "wait", false, "if the process is busy, stopped or traced, wait until it can be recorded")
@@ -87,8 +84,8 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
 		addNoBundle(flags, &f.noBundle)
 	})
-	help.Levels(cmd, "duration main-only follow-children wait detach-only every sample-period keep output",
-		"keep-bytes holders-every")
+	help.Levels(cmd, "container duration main-only follow-children detach-only every sample-period keep output",
+		"wait keep-bytes holders-every")
 }
 
 // options returns the flags with sizes and times parsed.
@@ -109,9 +106,9 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 		return recordUsage(cmd, err)
 	}
 	if f.detachOnly {
-		restored, err := record.Detach(o.PID)
+		outcome, err := record.Detach(o)
 		if err == nil {
-			a.Say("detached from process %d: %s put back", o.PID, units.Count(restored, "function"))
+			a.Say("detached from process %d: %s put back", outcome.PID, units.Count(outcome.Restored, "function"))
 		}
 		return err
 	}
@@ -134,7 +131,7 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 		a.Warn(n)
 	}
 	if outcome.Ended {
-		a.Say("process %d has ended", o.PID)
+		a.Say("process %d has ended", outcome.PID)
 	} else {
 		a.Say("detached: %s put back", units.Count(outcome.Restored, "function"))
 	}

@@ -227,7 +227,7 @@ func TestAttachRefuses(t *testing.T) {
 		status int
 		text   string
 	}{
-		{[]string{"attach"}, 125, "no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help"},
+		{[]string{"attach"}, 125, "name one process or container: heaplapse attach PID, or heaplapse attach --container NAME; see heaplapse attach --help"},
 		{[]string{"attach", "x"}, 125, `"x" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help`},
 		{[]string{"attach", "--every", "soon", "1"}, 125, `--every soon: want auto, 0, or a time`},
 		{[]string{"attach", "1073741824"}, 127, "there is no process 1073741824"},

@@ -158,10 +158,10 @@ record -- ./a␣b c                        | 127 "./a b": no such program: it is
 record -- ls␣|␣wc                       | 127 "ls | wc": no such program: it is one quoted word; let a shell run it: heaplapse record -- sh -c '…'
 record -- sleep␣1                        | 127 "sleep 1": no such program: it is one quoted word; without the quotes: heaplapse record -- sleep 1
 record -- nocommand                      | 127 nocommand: no such program in PATH: give its path, such as ./nocommand
-attach                                   | 125 no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help
+attach                                   | 125 name one process or container: heaplapse attach PID, or heaplapse attach --container NAME; see heaplapse attach --help
 attach --pid 123                         | 125 unknown flag: --pid: the number of a process is an argument: heaplapse attach PID; see heaplapse attach --help
 attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help
-attach 1 2                               | 125 2 arguments: the command is heaplapse attach [flags] PID; see heaplapse attach --help
+attach 1 2                               | 125 2 arguments: the command is heaplapse attach [flags] PID | --container NAME; see heaplapse attach --help
 attach 0 --every x                       | 125 --every x: want auto, 0, or a time such as 30s or 5m; see heaplapse attach --help
 `
 

@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/attach"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
+	"github.com/heaplapse/heaplapse/internal/record/container"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -26,7 +27,9 @@ import (
 // are about starting a program are not used.
 type AttachOptions struct {
 	Options
-	PID int
+	// PID is the process, or 0 if Container is the name or the ID of a container, whose program is recorded.
+	PID       int
+	Container string
 	// Wait makes Attach wait as long as it takes for a process that is stopped, traced, or has no safe
 	// moment.
 	Wait bool
@@ -71,12 +74,15 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	c.Stop()
 	result := c.Leave(ended)
 	result.Notes = append(a.notes, result.Notes...)
-	return Outcome{Result: result, Dir: plan.Dir, Restored: a.restored, Ended: !ended.IsZero()}, nil
+	return Outcome{Result: result, Dir: plan.Dir, PID: a.PID, Restored: a.restored, Ended: !ended.IsZero()}, nil
 }
 
 // planAttach returns the plan of a recording of a process.
 func planAttach(o *AttachOptions) (*Plan, error) {
 	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.choose(); err != nil {
 		return nil, err
 	}
 	info, ok := proc.Read(o.PID)
@@ -100,6 +106,17 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	alone.Scope = MainOnly // a fork has no channel of its own: it is attached to
 	p.Settings = builtin{}.settings(&alone)
 	return p, nil
+}
+
+// choose sets the process of a container.
+func (o *AttachOptions) choose() (err error) {
+	if o.Container == "" {
+		return nil
+	}
+	if o.PID, err = container.Program(o.Container); err != nil {
+		return &status.Error{Status: status.NotFound, Err: err}
+	}
+	return nil
 }
 
 // refuseRecorder returns a refusal of a process of heaplapse, such as that of record, which a user may take for the
@@ -233,15 +250,17 @@ func withStatus(err error) error {
 	return &status.Error{Status: code, Err: err}
 }
 
-// Detach ends a recording that another heaplapse has begun, and returns the number of functions that
-// were put back.
-func Detach(pid int) (restored int, err error) {
-	summary, err := attach.Detach(pid)
+// Detach ends a recording that another heaplapse has begun. The outcome has the number of functions that were put back.
+func Detach(o AttachOptions) (Outcome, error) {
+	if err := o.choose(); err != nil {
+		return Outcome{}, err
+	}
+	summary, err := attach.Detach(o.PID)
 	if errors.Is(err, attach.ErrNotAttached) {
-		return 0, status.Errorf(status.CannotRun, "process %d: %w", pid, err)
+		return Outcome{}, status.Errorf(status.CannotRun, "process %d: %w", o.PID, err)
 	}
 	if err != nil {
-		return 0, withStatus(err)
+		return Outcome{}, withStatus(err)
 	}
-	return summary.Restored - summary.Left, nil
+	return Outcome{PID: o.PID, Restored: summary.Restored - summary.Left}, nil
 }

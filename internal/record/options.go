@@ -1,8 +1,10 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -133,6 +135,8 @@ type Outcome struct {
 	collect.Result
 	// Dir is the directory of the snapshots.
 	Dir string
+	// PID is the process that Attach has recorded.
+	PID int
 	// Restored is the number of entries in tables of imports that Attach has put back.
 	Restored int
 	// Ended reports whether the process had ended before Attach left it.
@@ -149,4 +153,17 @@ func (o *Options) note(format string, args ...any) {
 	if o.Note != nil {
 		o.Note(fmt.Sprintf(format, args...))
 	}
+}
+
+// PIDOf returns the number of a process, or 0 for a container, as the arguments of a command name one of them.
+func PIDOf(args []string, container string) (pid int, err error) {
+	if (len(args) == 0) == (container == "") {
+		return 0, errors.New("name one process or container: heaplapse attach PID, or heaplapse attach --container NAME")
+	}
+	if len(args) > 0 {
+		if pid, err = strconv.Atoi(args[0]); err != nil || pid <= 0 {
+			return 0, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0])
+		}
+	}
+	return pid, nil
 }

@@ -38,9 +38,10 @@ func Exec(o Options) error {
 // AttachOptions are the options of a recording of a process that runs.
 type AttachOptions struct {
 	Options
-	PID   int
-	Wait  bool
-	Began func(lines []string)
+	PID       int
+	Container string
+	Wait      bool
+	Began     func(lines []string)
 }
 
 // Attach returns an error: recording requires Linux.
@@ -50,9 +51,9 @@ func Attach(context.Context, AttachOptions) (Outcome, error) {
 }
 
 // Detach returns an error: recording requires Linux.
-func Detach(int) (int, error) {
+func Detach(AttachOptions) (Outcome, error) {
 	_, err := Prepare(Options{})
-	return 0, err
+	return Outcome{}, err
 }
 
 // MakeDir returns an error: recording requires Linux.
