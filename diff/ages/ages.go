@@ -1,9 +1,14 @@
 // Package ages tells how old the memory of allocation sites is: of what was allocated in each part of a series, how
 // much is still in use at the end of that part and of the later ones.
+//
+// Snapshots tell between which two of the recorder's moments memory was allocated. A moment is that of a snapshot, and
+// of a long series only some are kept: what was allocated before and after one that was dropped can no longer be told
+// apart. So the parts of a series end at moments that the last snapshot still has. All snapshots after such a moment
+// have it, too, and memory never moves from one part to another.
 package ages
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -13,34 +18,23 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Parts is the number of parts of equal duration into which a series is divided.
+// Parts is the greatest number of parts into which a series is divided. They have nearly the same duration.
 const Parts = 8
+
+// Ages tell when the memory of sites was allocated.
+type Ages struct {
+	// Ends are the snapshots at which the parts end. Without Options.Whole there is only the last one.
+	Ends []int
+	at   []map[symbolize.SiteID]Cohorts
+	old  map[symbolize.SiteID]halves
+}
 
 // Cohorts are the bytes that are in use, by the part of the series in which they were allocated. What is older than the
 // series belongs to the first part.
-type Cohorts [Parts]int64
+type Cohorts []int64
 
-// Old returns the share of the bytes that was allocated in the first half, 0 to 1, or false if there are none.
-func (c Cohorts) Old() (share float64, ok bool) {
-	var old, all int64
-	for i, bytes := range c {
-		if all += bytes; i < Parts/2 {
-			old += bytes
-		}
-	}
-	if all == 0 {
-		return 0, false
-	}
-	return float64(old) / float64(all), true
-}
-
-// Ages are the cohorts of sites at the ends of the parts.
-type Ages struct {
-	// Ends are the snapshots at the ends of the parts, from the first that has any to the last. Without Options.Whole,
-	// there is only that at the end of the last part.
-	Ends []int
-	at   []map[symbolize.SiteID]*Cohorts
-}
+// halves are the bytes that a site has in use at the end: all, and those that were allocated in the first half.
+type halves struct{ all, old int64 }
 
 // Options are those of [Read].
 type Options struct {
@@ -56,92 +50,162 @@ func Read(s *series.Series, symbols *symbolize.Symbols, o Options) (*Ages, error
 	if !s.Clock.Source.IsTime() || o.Last <= o.First {
 		return nil, nil
 	}
-	times := s.Clock.Times
-	span := times[o.Last].Sub(times[o.First])
-	var ends [Parts]time.Time
-	for i := range ends {
-		ends[i] = times[o.First].Add(span * time.Duration(i+1) / Parts)
+	r := reader{s, symbols, o}
+	last, err := r.last()
+	if err != nil || last == nil {
+		return nil, err
 	}
-	a := &Ages{}
-	for part, end := range ends {
-		if !o.Whole && part < Parts-1 {
-			continue
-		}
-		index := o.Last
-		if part < Parts-1 {
-			index = o.First + sort.Search(o.Last-o.First, func(i int) bool { return times[o.First+i+1].After(end) })
-		}
-		if n := len(a.Ends); n > 0 && a.Ends[n-1] == index {
-			continue // a part without a snapshot
-		}
-		cohorts, err := read(s, symbols, index, ends)
-		if err != nil {
+	a := &Ages{old: last.halves(r.at(Parts / 2))}
+	var bounds []time.Time
+	var ends []*births
+	if o.Whole {
+		if bounds, ends, err = r.parts(last); err != nil {
 			return nil, err
 		}
-		if cohorts == nil && index == o.Last {
-			return nil, nil
-		}
-		if cohorts != nil {
-			a.Ends, a.at = append(a.Ends, index), append(a.at, cohorts)
-		}
+	}
+	for _, b := range append(ends, last) {
+		a.Ends, a.at = append(a.Ends, b.index), append(a.at, b.cohorts(bounds))
 	}
 	return a, nil
 }
 
-// read returns the cohorts of a snapshot, or nil if it does not tell when its memory was allocated.
-func read(
-	s *series.Series, symbols *symbolize.Symbols, index int, ends [Parts]time.Time,
-) (map[symbolize.SiteID]*Cohorts, error) {
-	snap, err := s.ReadBirths(index)
+// reader reads the snapshots of a series.
+type reader struct {
+	*series.Series
+	symbols *symbolize.Symbols
+	Options
+}
+
+// at is the time at which a number of parts of equal duration have passed.
+func (r *reader) at(parts int) time.Time {
+	first, last := r.Clock.Times[r.First], r.Clock.Times[r.Last]
+	return first.Add(last.Sub(first) * time.Duration(parts) / Parts)
+}
+
+// patience is the number of snapshots that are read to find the last one that tells when its memory was allocated. The
+// recorder skips some if it is busy.
+const patience = 8
+
+// last reads the last snapshot that tells when its memory was allocated; nil if none of the last part does.
+func (r *reader) last() (*births, error) {
+	for i := r.Last; i > max(r.First, r.Last-patience) && !r.Clock.Times[i].Before(r.at(Parts-1)); i-- {
+		if b, err := r.read(i); err != nil || b != nil {
+			return b, err
+		}
+	}
+	return nil, nil
+}
+
+// parts returns the moments at which the parts end, except the last one, and the snapshots of these moments.
+func (r *reader) parts(last *births) (bounds []time.Time, ends []*births, err error) {
+	near := r.at(1).Sub(r.at(0)) / 2
+	for part := 1; part < Parts; part++ {
+		moment := nearest(last.moments, r.at(part))
+		if n := len(bounds); moment.Sub(r.at(part)).Abs() > near || n > 0 && !moment.After(bounds[n-1]) {
+			continue // the moments there were dropped
+		}
+		b, err := r.of(moment, last.index)
+		if err != nil {
+			return nil, nil, err
+		}
+		if b != nil {
+			bounds, ends = append(bounds, moment), append(ends, b)
+		}
+	}
+	return bounds, ends, nil
+}
+
+// of reads the snapshot of a moment, which is below a limit; nil if there is none. What it tells of its newest memory
+// has that moment. Its time is a little earlier or, if it is that of its file, a little later.
+func (r *reader) of(moment time.Time, limit int) (*births, error) {
+	later := sort.Search(limit-r.First, func(i int) bool { return r.Clock.Times[r.First+i].After(moment) }) + r.First
+	for i := max(r.First, later-1); i <= later && i < limit; i++ {
+		b, err := r.read(i)
+		if err != nil {
+			return nil, err
+		}
+		if b != nil && b.moments[len(b.moments)-1].Equal(moment) {
+			return b, nil
+		}
+	}
+	return nil, nil
+}
+
+// nearest returns the time that is nearest to a given one.
+func nearest(times []time.Time, to time.Time) time.Time {
+	return slices.MinFunc(times, func(a, b time.Time) int {
+		return cmp.Compare(a.Sub(to).Abs(), b.Sub(to).Abs())
+	})
+}
+
+// births are what a snapshot tells of when its memory was allocated.
+type births struct {
+	index   int
+	moments []time.Time // before which memory was allocated, in order; at least one
+	sites   map[symbolize.SiteID][]heapfile.Birth
+}
+
+// read reads a snapshot. It returns nil if it does not tell when its memory was allocated.
+func (r *reader) read(index int) (*births, error) {
+	snap, err := r.ReadBirths(index)
 	if err != nil || len(snap.Births) == 0 {
 		return nil, err
 	}
-	after := begins(snap.Births)
-	out := map[symbolize.SiteID]*Cohorts{}
-	for row, births := range snap.Births {
-		site := symbols.Site(snap.Samples[row].Stack)
-		if out[site] == nil {
-			out[site] = &Cohorts{}
-		}
-		for _, b := range births {
-			out[site].add(after[b.Before], b, ends)
+	out := &births{index: index, sites: map[symbolize.SiteID][]heapfile.Birth{}}
+	for row, list := range snap.Births {
+		site := r.symbols.Site(snap.Samples[row].Stack)
+		out.sites[site] = append(out.sites[site], list...)
+		for _, b := range list {
+			out.moments = append(out.moments, b.Before)
 		}
 	}
+	slices.SortFunc(out.moments, time.Time.Compare)
+	out.moments = slices.CompactFunc(out.moments, time.Time.Equal)
 	return out, nil
 }
 
-// begins returns, for each time before which memory was allocated, the one after which it was: the next lower one of
-// all rows. The first has no other: it is its own.
-func begins(rows map[int][]heapfile.Birth) map[time.Time]time.Time {
-	after := map[time.Time]time.Time{}
-	for _, births := range rows {
-		for _, b := range births {
-			after[b.Before] = b.Before
+// cohorts are those of the sites. bounds are the moments at which the parts end, except the last one.
+func (b *births) cohorts(bounds []time.Time) map[symbolize.SiteID]Cohorts {
+	out := map[symbolize.SiteID]Cohorts{}
+	for site, list := range b.sites {
+		c := make(Cohorts, len(bounds)+1)
+		for _, birth := range list {
+			part, _ := slices.BinarySearchFunc(bounds, birth.Before, time.Time.Compare)
+			c[part] += birth.Bytes
 		}
+		out[site] = c
 	}
-	times := slices.SortedFunc(maps.Keys(after), time.Time.Compare)
-	for i := 1; i < len(times); i++ {
-		after[times[i]] = times[i-1]
-	}
-	return after
+	return out
 }
 
-// add adds memory that was allocated evenly between two times.
-func (c *Cohorts) add(after time.Time, b heapfile.Birth, ends [Parts]time.Time) {
-	width := b.Before.Sub(after)
-	done := int64(0)
-	for part := range c {
-		upTo := b.Bytes
-		if end := ends[part]; part < Parts-1 && end.Before(b.Before) {
-			if width <= 0 || !end.After(after) {
-				continue
-			}
-			upTo = int64(float64(b.Bytes) * float64(end.Sub(after)) / float64(width))
+// halves are those of the sites. What was allocated between two moments of which one is in each half is divided
+// evenly.
+func (b *births) halves(middle time.Time) map[symbolize.SiteID]halves {
+	after := map[time.Time]time.Time{}
+	for i, moment := range b.moments {
+		after[moment] = b.moments[max(0, i-1)]
+	}
+	out := map[symbolize.SiteID]halves{}
+	for site, list := range b.sites {
+		var h halves
+		for _, birth := range list {
+			h.all += birth.Bytes
+			h.old += before(middle, after[birth.Before], birth)
 		}
-		c[part] += upTo - done
-		if done = upTo; done == b.Bytes {
-			return
-		}
+		out[site] = h
+	}
+	return out
+}
+
+// before returns the bytes of memory that was allocated evenly since a time which were allocated before another one.
+func before(middle, since time.Time, b heapfile.Birth) int64 {
+	switch width := b.Before.Sub(since); {
+	case !b.Before.After(middle):
+		return b.Bytes
+	case width <= 0 || !middle.After(since):
+		return 0
+	default:
+		return int64(float64(b.Bytes) * float64(middle.Sub(since)) / float64(width))
 	}
 }
 
@@ -152,11 +216,10 @@ func (a *Ages) Of(members []symbolize.SiteID) []Cohorts {
 	}
 	out := make([]Cohorts, len(a.at))
 	for i, sites := range a.at {
+		out[i] = make(Cohorts, len(a.at))
 		for _, m := range members {
-			if c := sites[m]; c != nil {
-				for part, bytes := range c {
-					out[i][part] += bytes
-				}
+			for part, bytes := range sites[m] {
+				out[i][part] += bytes
 			}
 		}
 	}
@@ -166,9 +229,16 @@ func (a *Ages) Of(members []symbolize.SiteID) []Cohorts {
 // Old returns the share of what some sites have in use at the end that was allocated in the first half of the series,
 // or false if that is not known.
 func (a *Ages) Old(members []symbolize.SiteID) (share float64, ok bool) {
-	cohorts := a.Of(members)
-	if len(cohorts) == 0 {
+	if a == nil {
 		return 0, false
 	}
-	return cohorts[len(cohorts)-1].Old()
+	var sum halves
+	for _, m := range members {
+		h := a.old[m]
+		sum = halves{sum.all + h.all, sum.old + h.old}
+	}
+	if sum.all == 0 {
+		return 0, false
+	}
+	return float64(sum.old) / float64(sum.all), true
 }

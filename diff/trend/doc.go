@@ -30,6 +30,7 @@
 //	lifetimes    L(t) = c + κ·∫ S(t−s) dA(s) + ρ·(A(t) − A(0))         only ρ > 0 is a leak
 //	residence    W = L/λ: bytes in use over the rate of allocation     Little's law
 //	sampling     Var L = Σ s²·(1−p)/p, p = 1 − e^(−s/R)                one sample per R bytes
+//	             Cov(L(t), L(u)) = Σ s²·(1−p)/p of what is in use at both
 //
 // References: P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, JASA 63
 // (1968); H. B. Mann, Nonparametric tests against trend, Econometrica 13 (1945); K. H. Hamed and A.

@@ -85,7 +85,10 @@ func (s *series) lateLeak(label verdict.Site, f *Features, growth float64) (line
 		slices.Max(before)-slices.Min(before) > 0.1*growth {
 		return line{}, false
 	}
-	late := series{Points: Points{T: s.T[from:], Live: s.Live[from:]}, t: s.t[from:], noise: s.noise}
+	late := series{
+		Points: Points{T: s.T[from:], Live: s.Live[from:]}, t: s.t[from:],
+		noise: s.noise, sample: s.sample, sampleError: s.sampleError,
+	}
 	return late.line(), true
 }
 

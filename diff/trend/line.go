@@ -14,6 +14,7 @@ type line struct {
 	sigma     float64    // standard deviation around the line
 	z         float64    // Mann-Kendall's statistic
 	tail      stats.Line // through the last two fifths
+	sampling  float64    // standard error of the slope by sampling; 0 for exact counts
 	retention float64    // share of the bytes allocated in the last two fifths that stay in use; NaN if unknown
 }
 
@@ -26,6 +27,7 @@ func (s *series) line() line {
 		l.z = (k - math.Copysign(1, k)) / math.Sqrt(l.Variance)
 	}
 	from := tailFrom(len(s.t))
+	l.sampling = s.slopeError()
 	l.tail = s.tail()
 	l.retention = math.NaN()
 	if s.Alloc != nil {

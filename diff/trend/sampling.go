@@ -67,6 +67,46 @@ func (p Points) noise() float64 {
 	return math.Sqrt(2 * p.sampleError() * math.Max(0, stats.Mean(p.Live)))
 }
 
+// slopeError returns the standard error of the slope that sampling causes; 0 for exact counts.
+//
+// A sampled object is part of every point at which it is in use, so that the errors of points are not independent:
+// with e the variance of each byte (sampleError), and B(i,j) the bytes that are in use at both i and j,
+//
+//	Cov(L[i], L[j]) = e·B(i,j)
+//
+// The slope by least squares is Σ c[i]·L[i] with c[i] = (t[i] − mean t)/Σ(t − mean t)². That of Theil and Sen varies
+// nearly as much. So
+//
+//	Var slope = e·Σ Σ c[i]·c[j]·B(i,j)
+//
+// B(i,j) is taken to be the least number of bytes in use from i to j, which is the most that it can be. In a leak it
+// is L[min(i,j)]: a gain of G bytes has the variance e·G, the sum of the squared weights of its samples, and the slope
+// of a long series that gains evenly has 6/5 of that over the square of its span. Such an error is a random walk: most
+// of it looks like a trend, and little is seen as scatter around the line. Where objects are replaced between i and j,
+// B(i,j) is less: points have errors of their own then, which the scatter shows.
+//
+// e·G is itself estimated, from the samples that were drawn. That of one sample is added, because with few of them
+// it is often too low.
+func (s *series) slopeError() float64 {
+	if s.sampleError == 0 {
+		return 0
+	}
+	mean, squares := stats.Mean(s.t), stats.SumSquares(s.t)
+	sum := 0.
+	for i, t := range s.t {
+		both := math.Max(0, s.Live[i])
+		sum += (t - mean) * (t - mean) * both
+		for j := i + 1; j < len(s.t); j++ {
+			both = math.Max(0, math.Min(both, s.Live[j]))
+			sum += 2 * (t - mean) * (s.t[j] - mean) * both
+		}
+	}
+	return math.Sqrt(s.sampleError * (math.Max(0, sum)/(squares*squares) + walk*s.sample))
+}
+
+// walk is the variance of the slope of a random walk over the unit of time, over that of its end.
+const walk = 6. / 5
+
 // turnover compares the scatter of the steps with what it would be if all objects were replaced
 // between two points: then each point would be drawn anew (Poisson), and a step from a to b would
 // have the variance (a+b)·s/p. Objects that stay add no noise. So the value is 1 or more for

@@ -22,6 +22,7 @@ type series struct {
 	// sampling.go.
 	noise, turnover float64
 	sample          float64 // the bytes that one sampled object stands for; 0 for exact counts
+	sampleError     float64 // [Verdict.SampleError]
 }
 
 // prepare returns false for a series of too few points, or one with values that are no numbers.
@@ -35,6 +36,7 @@ func prepare(p Points, o Options) (s series, ok bool) {
 	s = series{
 		Points: p.windowed(maxWindows), span: p.T[len(p.T)-1] - p.T[0],
 		minGrowth: o.MinGrowth, leakAt: o.LeakConfidence, noise: p.noise(), turnover: p.turnover(), sample: p.sample(),
+		sampleError: p.sampleError(),
 	}
 	s.t, s.one = normalised(s.T), stats.Ones(len(s.T))
 	s.work = workAxis(s.t, s.Work)

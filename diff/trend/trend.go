@@ -69,8 +69,11 @@ type Verdict struct {
 	CanLeak   bool
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features
-	// Slope in bytes per unit of T, with its 95 % interval.
+	// Slope in bytes per unit of T, with the 95 % interval that follows from the scatter around the line. Sites are
+	// ranked by Low. [Verdict.Interval] is what to show: it has the error by sampling, too.
 	Slope, Low, High float64
+	// SlopeError is the standard error of Slope by sampling; 0 for exact counts.
+	SlopeError float64
 	// Growth is the slope times the span, in bytes.
 	Growth float64
 	// Sigma is the standard deviation around the trend, in bytes.
@@ -128,8 +131,18 @@ func Judge(p Points, o Options) Verdict {
 		}
 	}
 	v.Resizing = s.resizing(v.Growth)
-	v.Slope, v.Low, v.High = v.Slope/s.span, v.Low/s.span, v.High/s.span
+	v.Slope, v.Low, v.High, v.SlopeError = v.Slope/s.span, v.Low/s.span, v.High/s.span, v.SlopeError/s.span
 	return v
+}
+
+// Interval returns the 95 % interval of Slope: the sum of the variances by scatter and by sampling.
+func (v Verdict) Interval() (low, high float64) {
+	if v.SlopeError == 0 {
+		return v.Low, v.High
+	}
+	const sides = 1.96 // standard errors
+	sampling := sides * v.SlopeError
+	return v.Slope - math.Hypot(v.Slope-v.Low, sampling), v.Slope + math.Hypot(v.High-v.Slope, sampling)
 }
 
 // WithConfidence returns the verdict with another confidence, and the label that follows from it.
@@ -163,6 +176,6 @@ func (v *Verdict) setLabel(confidence, leakAt float64) {
 
 // setLine takes the numbers of a line over the span.
 func (v *Verdict) setLine(l line) {
-	v.Slope, v.Low, v.High = l.Slope, l.Low, l.High
+	v.Slope, v.Low, v.High, v.SlopeError = l.Slope, l.Low, l.High, l.sampling
 	v.Growth, v.Sigma = l.over, l.sigma
 }

@@ -179,7 +179,8 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 	}
 	if out.Slope != nil {
 		const sides = 2 * 1.96 // of a 95 % interval
-		out.SlopeError = perHour(g.Series, (s.High-s.Low)/sides)
+		low, high := s.Interval()
+		out.SlopeError = perHour(g.Series, (high-low)/sides)
 	}
 	out.setLevels(s, g.Result.Range)
 	if last := g.Series.Heads[g.Result.Last]; last.IsEstimate() {

@@ -1,6 +1,7 @@
 package births
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,17 +26,19 @@ type Process struct {
 	last   *Births           // what was read last; nil: nothing yet
 }
 
-// Births tells when the live samples were allocated: how many objects and bytes they stand for, by stack and mark.
+// Births tells when the live samples were allocated.
 type Births struct {
-	at    []time.Time
-	sites map[string][]weight
-	// late is set if the samples were not read for this snapshot: what its rows have more than the samples that were read
-	// for an earlier one was allocated since. The last moment stands for that.
-	late bool
+	marks marks
+	sites map[string][]sample // by stack
+	// late is called with the number of a sample that is newer than the rows; may be nil.
+	late func(number uint32)
 }
 
-// weight is what samples stand for.
-type weight struct{ objects, bytes float64 }
+// sample is a live sample, and what it stands for.
+type sample struct {
+	number         uint32
+	objects, bytes float64
+}
 
 const (
 	// maxStacks limits the bytes of the stacks of a process, which may be hostile.
@@ -60,11 +63,16 @@ func (p *Process) Take(period int64) *Births {
 			return b
 		}
 	}
-	now = now.Truncate(time.Millisecond)
-	if p.last == nil || !now.After(p.last.at[len(p.last.at)-1]) {
-		return p.last
+	if p.last == nil {
+		return nil
 	}
-	return &Births{at: append(slices.Clip(p.last.at), now), sites: p.last.sites, late: true}
+	// What a row has beyond the samples that were read for an earlier snapshot was allocated since.
+	since := mark{math.MaxUint32, now.Truncate(time.Millisecond)}
+	list := slices.Clip(p.last.marks)
+	if since.at.After(list[len(list)-1].at) {
+		list = append(list, since)
+	}
+	return &Births{marks: list, sites: p.last.sites}
 }
 
 func (p *Process) read(period int64, now time.Time) (*Births, error) {
@@ -73,24 +81,14 @@ func (p *Process) read(period int64, now time.Time) (*Births, error) {
 		return nil, err
 	}
 	p.marks.add(t.Newest, now)
-	b := &Births{sites: map[string][]weight{}}
-	for _, m := range p.marks {
-		b.at = append(b.at, m.at)
-	}
+	b := &Births{marks: slices.Clone(p.marks), sites: map[string][]sample{}, late: p.marks.late}
 	for _, s := range t.Live {
 		stack, err := p.stack(t, s.Site)
 		if err != nil {
 			return nil, err
 		}
-		of := b.sites[stack]
-		if of == nil {
-			of = make([]weight, len(b.at))
-			b.sites[stack] = of
-		}
 		w := weightOf(s.Size, period)
-		i := p.marks.of(s.Number)
-		of[i].objects += w
-		of[i].bytes += w * float64(s.Size)
+		b.sites[stack] = append(b.sites[stack], sample{s.Number, w, w * float64(s.Size)})
 	}
 	return b, nil
 }
@@ -116,7 +114,8 @@ func weightOf(size uint64, period int64) float64 {
 	if period <= 1 {
 		return 1
 	}
-	return 1 / -math.Expm1(-float64(size+1)/float64(period))
+	const one = 1 << 16 // the engine counts in units of 1/one
+	return math.Round(one/-math.Expm1(-float64(size+1)/float64(period))) / one
 }
 
 // stack returns the addresses of a site as rows have them: "0x5d2d04 0x7fc83014bd65".
@@ -145,56 +144,64 @@ func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 	return b.String(), nil
 }
 
-// line returns the comment behind a row, or "" if nothing is known of it. The samples were read a moment after the row:
-// what they stand for is scaled to what the row has.
+// line returns the comment behind a row, or "" if nothing is known of it. The engine counts what the row has a moment
+// before the samples are read. Samples that the row does not have were allocated meanwhile: they are the newest ones.
+// What it has beyond all samples was freed meanwhile, and counts as new. So no memory seems to be older than it is, and
+// what was allocated before a snapshot never becomes more.
 func (b *Births) line(stack string, objects, bytes int64) string {
-	of, sum := b.weights(stack, objects, bytes)
-	if sum.objects <= 0 || objects <= 0 || bytes <= 0 {
+	list := b.sites[stack]
+	if len(list) == 0 || objects <= 0 || bytes <= 0 {
 		return ""
 	}
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.number, b.number) })
+	var seen sample // the sum
+	var t births
+	for _, s := range list {
+		if seen.objects+s.objects/2 > float64(objects) {
+			if b.late != nil {
+				b.late(s.number)
+			}
+			break
+		}
+		seen = sample{s.number, seen.objects + s.objects, seen.bytes + s.bytes}
+		t.upTo(b.marks[b.marks.of(s.number)].at, rounded(seen.objects, objects), rounded(seen.bytes, bytes))
+	}
+	if left := float64(objects) - seen.objects; len(t) == 0 || left >= 1 {
+		t.upTo(b.marks[len(b.marks)-1].at, objects, bytes)
+	}
+	last := &t[len(t)-1]
+	last.objects, last.bytes = objects, bytes
+	return t.String()
+}
+
+// births are the fields of a comment: objects and bytes that were allocated before a time.
+type births []birth
+
+type birth struct {
+	at             time.Time
+	objects, bytes int64
+}
+
+// upTo adds what was allocated before a time, or sets it if it is the last one.
+func (t *births) upTo(at time.Time, objects, bytes int64) {
+	if n := len(*t); n == 0 || !(*t)[n-1].at.Equal(at) {
+		*t = append(*t, birth{at: at})
+	}
+	(*t)[len(*t)-1] = birth{at, objects, bytes}
+}
+
+// String returns the comment.
+func (t births) String() string {
 	var line strings.Builder
 	line.WriteString("# births")
-	var seen weight
-	var doneObjects, doneBytes int64
-	for i, w := range of {
-		if w.objects == 0 {
-			continue
-		}
-		seen = weight{seen.objects + w.objects, seen.bytes + w.bytes}
-		toObjects, toBytes := part(objects, seen.objects/sum.objects), bytes
-		if sum.bytes > 0 {
-			toBytes = part(bytes, seen.bytes/sum.bytes)
-		}
-		fmt.Fprintf(&line, " %d:%d:%d", b.at[i].UnixMilli(), toObjects-doneObjects, toBytes-doneBytes)
-		doneObjects, doneBytes = toObjects, toBytes
-	}
-	if doneObjects != objects || doneBytes != bytes {
-		return ""
+	var done birth
+	for _, b := range t {
+		fmt.Fprintf(&line, " %d:%d:%d", b.at.UnixMilli(), b.objects-done.objects, b.bytes-done.bytes)
+		done = b
 	}
 	line.WriteByte('\n')
 	return line.String()
 }
 
-// weights returns what samples of a stack stand for, by moment, and the sum.
-func (b *Births) weights(stack string, objects, bytes int64) (of []weight, sum weight) {
-	of = b.sites[stack]
-	for _, w := range of {
-		sum = weight{sum.objects + w.objects, sum.bytes + w.bytes}
-	}
-	more := weight{float64(objects) - sum.objects, float64(bytes) - sum.bytes}
-	if !b.late || more.objects < 1 || more.bytes < 1 {
-		return of, sum
-	}
-	list := make([]weight, len(b.at))
-	copy(list, of)
-	list[len(list)-1] = more
-	return list, weight{float64(objects), float64(bytes)}
-}
-
-// part returns a share of a number, rounded. The share of all is the number.
-func part(n int64, share float64) int64 {
-	if share >= 1-1e-9 {
-		return n
-	}
-	return min(n, int64(math.Round(float64(n)*share)))
-}
+// rounded is a number of at most a limit.
+func rounded(f float64, limit int64) int64 { return min(limit, int64(math.Round(min(f, 1<<62)))) }

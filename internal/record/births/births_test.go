@@ -42,6 +42,13 @@ func TestMarks(t *testing.T) {
 		age := m[len(m)-1].at.Sub(m[i].at)
 		assert.LessOrEqual(t, m[i].at.Sub(m[i-1].at), max(age*3/5, 2*time.Second), "%d of %d", i, len(m))
 	}
+	last, older := m[len(m)-1].newest, m[len(m)-2].newest
+	m.late(last + 5)
+	assert.Equal(t, last, m[len(m)-1].newest)
+	m.late(last - 3)
+	assert.Equal(t, last-4, m[len(m)-1].newest)
+	m.late(1)
+	assert.Equal(t, older, m[len(m)-1].newest)
 	m.add(7, start.Add(time.Hour))
 	assert.Len(t, m, 1, "the numbers began again")
 	m.add(8, start)
@@ -50,9 +57,9 @@ func TestMarks(t *testing.T) {
 
 // snapshotOf returns a snapshot with rows of random counts, and what is known of their births.
 func snapshotOf(random *rand.Rand) (text string, b *Births) {
-	b = &Births{sites: map[string][]weight{}}
+	b = &Births{sites: map[string][]sample{}}
 	for i := range 1 + random.IntN(9) {
-		b.at = append(b.at, start.Add(time.Duration(i)*time.Second))
+		b.marks = append(b.marks, mark{uint32(10 * i), start.Add(time.Duration(i) * time.Second)})
 	}
 	var rows strings.Builder
 	var total [2]int64
@@ -67,14 +74,10 @@ func snapshotOf(random *rand.Rand) (text string, b *Births) {
 		if random.IntN(5) == 0 {
 			continue // such as a mapping
 		}
-		of := make([]weight, len(b.at))
-		for j := range of {
-			if random.IntN(3) > 0 {
-				w := random.ExpFloat64() * 100
-				of[j] = weight{w, w * random.Float64() * 1e5}
-			}
+		for range random.IntN(40) {
+			w := 1 + random.ExpFloat64()*10
+			b.sites[stack] = append(b.sites[stack], sample{uint32(random.IntN(100)), w, w * random.Float64() * 1e5})
 		}
-		b.sites[stack] = of
 	}
 	return fmt.Sprintf("heap profile: %d: %d [%d: %d] @ heapprofile/131072\n%sMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 1 /bin/x @ y\n",
 		total[0], total[1], total[0], total[1], rows.String()), b
@@ -120,7 +123,7 @@ func TestWriter(t *testing.T) {
 		for _, w := range s.Warnings {
 			require.NotContains(t, w.Msg, "agree", got)
 		}
-		require.Equal(t, strings.Count(got, "# births "), len(s.Births))
+		require.Equal(t, strings.Count(got, "# births "), len(s.Births), "%s", got)
 
 		plain, err1 := profile.ParseData([]byte(text))
 		annotated, err2 := profile.ParseData([]byte(got))
@@ -132,21 +135,21 @@ func TestWriter(t *testing.T) {
 }
 
 // TestLate: of a snapshot at which the samples could not be read, what a row has more than before was allocated since, and
-// what it has less is missing everywhere.
+// of what it has less, the newest is missing.
 func TestLate(t *testing.T) {
 	p := Process{last: &Births{
-		at:    []time.Time{start, start.Add(time.Second)},
-		sites: map[string][]weight{"0x1": {{10, 1000}, {30, 3000}}, "0x2": {{4, 400}, {}}},
+		marks: marks{{10, start}, {20, start.Add(time.Second)}},
+		sites: map[string][]sample{"0x1": {{7, 10, 1000}, {12, 10, 1000}, {13, 20, 2000}}, "0x2": {{3, 4, 400}}},
 	}, next: time.Now().Add(time.Hour)}
 	before := time.Now().Truncate(time.Millisecond).UnixMilli()
 	b := p.Take(131072)
-	now := b.at[2].UnixMilli()
+	now := b.marks[2].at.UnixMilli()
 	assert.GreaterOrEqual(t, now, before)
 	for row, want := range map[string]string{
 		"0x1 50 6000": fmt.Sprintf("# births 1795676287000:10:1000 1795676288000:30:3000 %d:10:2000\n", now),
-		"0x1 20 2000": "# births 1795676287000:5:500 1795676288000:15:1500\n",
+		"0x1 20 2000": "# births 1795676287000:10:1000 1795676288000:10:1000\n",
 		"0x2 4 400":   "# births 1795676287000:4:400\n",
-		"0x3 2 70":    fmt.Sprintf("# births %d:2:70\n", now),
+		"0x3 2 70":    "",
 		"0x3 0 0":     "",
 	} {
 		var stack string
@@ -156,6 +159,92 @@ func TestLate(t *testing.T) {
 		assert.Equal(t, want, b.line(stack, objects, bytes), row)
 	}
 	assert.Nil(t, (&Process{next: time.Now().Add(time.Hour)}).Take(131072), "nothing was ever read")
+}
+
+// TestLine: samples that a row does not have are newer than it, and what it has beyond all samples is new.
+func TestLine(t *testing.T) {
+	b := &Births{
+		marks: marks{{10, start}, {20, start.Add(time.Second)}, {30, start.Add(2 * time.Second)}},
+		sites: map[string][]sample{
+			"a": {{21, 2, 20}, {5, 2, 20}, {12, 2, 20}, {15, 1, 10}},
+			"b": {{25, 3.4, 34}, {3, 1.5, 15}},
+		},
+	}
+	var late []uint32
+	b.late = func(number uint32) { late = append(late, number) }
+	for _, c := range []struct {
+		stack          string
+		objects, bytes int64
+		want           string
+	}{
+		{"a", 7, 70, "# births 1795676287000:2:20 1795676288000:3:30 1795676289000:2:20\n"},
+		{"a", 5, 50, "# births 1795676287000:2:20 1795676288000:3:30\n"},
+		{"a", 3, 30, "# births 1795676287000:2:20 1795676288000:1:10\n"},
+		{"a", 9, 95, "# births 1795676287000:2:20 1795676288000:3:30 1795676289000:4:45\n"},
+		{"b", 5, 49, "# births 1795676287000:2:15 1795676289000:3:34\n"},
+		{"b", 2, 16, "# births 1795676287000:2:16\n"},
+		{"b", 9, 90, "# births 1795676287000:2:15 1795676289000:7:75\n"},
+		{"c", 9, 90, ""},
+		{"a", 0, 0, ""},
+	} {
+		assert.Equal(t, c.want, b.line(c.stack, c.objects, c.bytes), "%s %d", c.stack, c.objects)
+	}
+	assert.Equal(t, []uint32{21, 15, 25}, late)
+}
+
+// TestOldMemoryNeverBecomesMore: what was allocated before a snapshot only becomes less, though the samples are read
+// some time after the rows were counted.
+func TestOldMemoryNeverBecomesMore(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		var m marks
+		var newest uint32
+		live := map[uint32]bool{} // whether it is never freed
+		run := func(n int) {
+			for range n {
+				newest++
+				live[newest] = random.IntN(3) == 0
+				for number, stays := range live {
+					if !stays && random.IntN(20) == 0 {
+						delete(live, number)
+					}
+				}
+			}
+		}
+		var before []map[time.Time]int64 // by snapshot, the bytes that were allocated before a time
+		for i := range 60 {
+			run(random.IntN(30))
+			row := int64(len(live))
+			run(random.IntN(5))
+			m.add(newest, start.Add(time.Duration(i)*time.Second))
+			b := &Births{marks: slices.Clone(m), sites: map[string][]sample{}, late: m.late}
+			run(random.IntN(5))
+			for number := range live {
+				b.sites["a"] = append(b.sites["a"], sample{number, 1, 10})
+			}
+			sums, sum := map[time.Time]int64{}, int64(0)
+			fields := strings.Fields(strings.TrimPrefix(b.line("a", row, 10*row), "# births "))
+			for _, mark := range m {
+				if len(fields) > 0 && strings.HasPrefix(fields[0], fmt.Sprint(mark.at.UnixMilli(), ":")) {
+					var at, objects, bytes int64
+					_, err := fmt.Sscanf(fields[0], "%d:%d:%d", &at, &objects, &bytes)
+					require.NoError(t, err)
+					sum, fields = sum+bytes, fields[1:]
+				}
+				sums[mark.at] = sum
+			}
+			require.Empty(t, fields)
+			require.Equal(t, 10*row, sum)
+			before = append(before, sums)
+		}
+		for i := 1; i < len(before); i++ {
+			for at, bytes := range before[i] {
+				if earlier, ok := before[i-1][at]; ok {
+					require.LessOrEqual(t, bytes, earlier, "seed %d, snapshot %d", seed, i)
+				}
+			}
+		}
+	}
 }
 
 // TestWriterPassesOthers: what is no snapshot, and a snapshot of which nothing is known, stay as they are.

@@ -39,6 +39,19 @@ func (m *marks) add(newest uint32, at time.Time) {
 	*m = slices.Delete(*m, least, least+1)
 }
 
+// late tells that the last moment's newest sample is older than one with a number.
+func (m *marks) late(number uint32) {
+	n := len(*m)
+	if n == 0 {
+		return
+	}
+	least := uint32(0)
+	if n > 1 {
+		least = (*m)[n-2].newest
+	}
+	(*m)[n-1].newest = min((*m)[n-1].newest, max(number-1, least))
+}
+
 // of returns the index of the first moment before which a sample was allocated. One that is newer than all counts for
 // the last.
 func (m marks) of(number uint32) int {

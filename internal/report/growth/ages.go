@@ -20,31 +20,45 @@ func (g *Report) oldShare(s *growth.Site) string {
 	return units.Percent(share)
 }
 
-// survival are the lines that tell, of what a site allocated in each eighth of the judged time, how much was still in
-// use at the end of each eighth; none if that is not known.
-func (g *Report) survival(s *growth.Site) (lines []string) {
+// survival are the lines that tell, of what a site allocated in each part of the judged time, how much was still in use
+// at the end of each part; none if that is not known.
+func (g *Report) survival(s *growth.Site) []string {
 	cohorts := g.Ages.Of(s.Members)
 	if len(cohorts) < 2 {
 		return nil
 	}
-	const cell = 9
+	return survivalLines(g.Ages.Ends, cohorts)
+}
+
+// survivalLines are a table of cohorts at the ends of parts:
+//
+//	in use at snapshot        #6       #11       #16
+//	before #6           1.63 MiB  1.50 MiB  1.50 MiB
+//	from #6 to #11                2.19 MiB  2.19 MiB
+//	from #11 to #16                         2.01 MiB
+func survivalLines(ends []int, cohorts []ages.Cohorts) []string {
+	const title, cell = "in use at snapshot", 9
 	head := strings.Builder{}
-	for _, index := range g.Ages.Ends {
+	for _, index := range ends {
 		fmt.Fprintf(&head, " %*s", cell, fmt.Sprintf("#%d", index+1))
 	}
-	lines = append(lines, "in use at snapshot"+head.String())
-	for part := range ages.Parts {
+	lines := []string{title + head.String()}
+	for part, end := range ends {
 		row, any := strings.Builder{}, false
 		for _, c := range cohorts {
 			any = any || c[part] > 0
-			if c[part] == 0 && !any {
+			if !any {
 				fmt.Fprintf(&row, " %*s", cell, "")
 				continue
 			}
 			fmt.Fprintf(&row, " %*s", cell, units.Bytes(c[part]))
 		}
 		if any {
-			lines = append(lines, text.Pad(fmt.Sprintf("from eighth %d", part+1), len("in use at snapshot"))+row.String())
+			born := fmt.Sprintf("before #%d", end+1)
+			if part > 0 {
+				born = fmt.Sprintf("from #%d to #%d", ends[part-1]+1, end+1)
+			}
+			lines = append(lines, text.Pad(born, len(title))+row.String())
 		}
 	}
 	if len(lines) == 1 {

@@ -249,12 +249,13 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 	if share, ok := g.Ages.Old(s.Members); ok {
 		old = &share
 	}
+	low, high := s.Interval()
 	return siteJSON{
 		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Stacks: len(s.Members),
 		SiteKey: v.Keys.Site, KeyKind: v.Keys.Kind, PathKey: v.Keys.Path,
 		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
-		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
+		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(low), High: g.perHour(high),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Old: old, Imported: text.Finite(s.ImportShare),
 		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members)),
 		Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),

@@ -18,6 +18,7 @@ type Line struct{ Of, Text string }
 // a slope into one. objects reports whether the snapshots count objects.
 func Lines(s *growth.Site, unit string, factor float64, objects bool) []Line {
 	f := &s.Features
+	low, high := s.Interval()
 	list := []Line{
 		{
 			"trend",
@@ -25,8 +26,8 @@ func Lines(s *growth.Site, unit string, factor float64, objects bool) []Line {
 				"%s per %s (95 %% interval: %s to %s); rises outweigh falls by %.1f standard deviations (chance gives 2.3 or more once in 100 times)",
 				units.SignedBytes(s.Slope*factor),
 				unit,
-				units.SignedBytes(s.Low*factor),
-				units.SignedBytes(s.High*factor),
+				units.SignedBytes(low*factor),
+				units.SignedBytes(high*factor),
 				f[trend.FeatureSignificance],
 			),
 		},

@@ -309,6 +309,7 @@ func (b *builder) site(i int) Site {
 	s := &b.g.Result.Sites[i]
 	v := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
+	low, high := s.Interval()
 	held := b.g.Holders.Of(s.Members)
 	out := Site{
 		Label: s.Label.String(), Verdict: growthreport.LabelText(s.Label, s.Confidence),
@@ -320,8 +321,8 @@ func (b *builder) site(i int) Site {
 		Unnamed: text.Join("; ", v.Unnamed, v.Blame.Remedy), Resizing: s.Resizing,
 		Meaning: growthreport.Meaning(s), key: v.Keys.Site, label: s.Label,
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
-		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor),
-		RateHigh: text.Finite(s.High * factor),
+		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(low * factor),
+		RateHigh: text.Finite(high * factor),
 	}
 	for moment, index := range b.moments {
 		if !s.Visible[index] {
