@@ -134,9 +134,11 @@ func programOf(m *baseline.Meta) string {
 // tellsPrograms reports whether both heaps are large enough for a judgement of how they match: each
 // may regress, and the base would lose more than by chance if it lost everything.
 func (c change) tellsPrograms() bool {
-	everything := c
-	everything.after = 0
-	return min(c.before, c.after) >= c.least && everything.isLoss()
+	least := c.before
+	if len(c.set) > 0 {
+		least = lowest(c.set)
+	}
+	return min(c.before, c.after) >= c.least && c.before >= leastLoss*c.scatter && least >= leastBelow*c.before
 }
 
 // ofCurrent are the notes that are kept with the current run.

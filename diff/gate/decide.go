@@ -52,21 +52,17 @@ func (c comparison) judge(rows []*row, heap *row) (list []finding, whole finding
 	for i, r := range rows {
 		list[i] = c.find(r, c.changes[i], c.moves[i])
 	}
-	return list, c.find(heap, c.heap, move{rest: math.Abs(c.heap.delta())})
+	return list, c.find(heap, c.heap, move{})
 }
 
 // find judges one row.
 func (c comparison) find(r *row, x change, m move) finding {
 	v := c.view
 	f := finding{view: v, change: x, move: m}
-	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: m.moved(x)}
-	noise := x.noise
-	for _, other := range m.with { // an explained part is as uncertain as the rows that explain it
-		noise = math.Hypot(noise, c.changes[other].scatter)
-	}
-	f.value.Exceeds = f.exceeds(r.limits, noise)
+	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: x.moved}
+	f.value.Exceeds = f.exceeds(r.limits)
 	if v.significant() {
-		f.value.Noise, f.value.Z, f.value.Need = noise, ratio(f.value.Rest(), noise), x.need
+		f.value.Noise, f.value.Z, f.value.Need = x.noise, ratio(f.value.Rest(), x.noise), x.need
 	}
 	f.value = f.value.inUnits(v)
 	return f
@@ -91,7 +87,7 @@ func ratio(delta, noise float64) float64 {
 
 // exceeds reports whether the judged part of the change reaches all thresholds. f.value is still in
 // bytes. A size that the caller chose is not lowered for a change that is surer than required.
-func (f finding) exceeds(l limits, noise float64) bool {
+func (f finding) exceeds(l limits) bool {
 	rest := f.value.Rest() - f.change.hidden
 	if f.view.name == MetricSlope {
 		rest = min(rest, f.change.after) // a row that shrinks more slowly does not grow
@@ -102,16 +98,16 @@ func (f finding) exceeds(l limits, noise float64) bool {
 	} else if rest > 0 {
 		percent = math.Inf(1)
 	}
-	return rest > 0 && f.large(l, rest, noise) && percent >= l.Percent && ratio(f.value.Rest(), noise) >= f.change.need
+	return rest > 0 && f.large(l, rest) && percent >= l.Percent && ratio(f.value.Rest(), f.change.noise) >= f.change.need
 }
 
 // large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not
 // known well enough to lower them.
-func (f finding) large(l limits, amount, noise float64) bool {
+func (f finding) large(l limits, amount float64) bool {
 	if l.chosenSize || !f.view.significant() {
 		return amount >= f.change.least
 	}
-	return weigh(amount, noise, f.change.need) >= f.change.least
+	return weigh(amount, f.change.noise, f.change.need) >= f.change.least
 }
 
 // inUnits converts a value from bytes to the unit of its metric. Runs may have different factors.
@@ -148,7 +144,7 @@ func (r *row) decide(findings []finding) (Status, int) {
 	}
 	f := findings[i]
 	switch {
-	case f.move.mostly(f.change):
+	case f.change.mostlyMoved():
 		return Moved, i
 	case r.isNew():
 		return New, i
@@ -208,7 +204,7 @@ func (f finding) shown(hasSet bool) bool {
 	switch {
 	case !f.change.listed():
 		return false
-	case f.view.base == BaseReference && hasSet && (f.change.delta() < 0 || f.move.mostly(f.change)):
+	case f.view.base == BaseReference && hasSet && (f.change.delta() < 0 || f.change.mostlyMoved()):
 		return false
 	case f.view.name == MetricLevel:
 		return true
@@ -220,8 +216,8 @@ func (f finding) shown(hasSet bool) bool {
 
 // improved reports whether a row lost as much as it must not gain.
 func (f finding) improved(l limits) bool {
-	loss := f.move.rest
-	return f.change.delta() < 0 && f.large(l, loss, f.change.noise) && 100*loss >= l.Percent*f.change.before &&
+	loss := -f.change.rest()
+	return loss > 0 && f.large(l, loss) && 100*loss >= l.Percent*f.change.before &&
 		ratio(loss, f.change.noise) >= f.change.need
 }
 

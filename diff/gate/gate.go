@@ -23,9 +23,7 @@ func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run
 	heap := wholeHeap(rs, rows, o)
 	var comparisons []comparison
 	for _, v := range rs.views() {
-		c := compareRows(v, rs, rows, heap)
-		c.moves = findMoves(rows, c.changes)
-		comparisons = append(comparisons, c)
+		comparisons = append(comparisons, compareRows(v, rs, rows, heap))
 	}
 	result := decide(rows, heap, comparisons)
 	result.Current, result.Baselines, result.Reference = current, rs.baselines(), rs.referenceRun()

@@ -93,8 +93,11 @@ func (v *view) calibrator() func(z float64) calibration {
 // the next run. In a larger set, the scatter between runs contains that.
 func (c *change) judgeNoise(v *view, need float64, calibrate func(float64) calibration) {
 	c.need, c.noise = need, math.Hypot(c.known, c.rising)
-	if v.significant() {
+	switch {
+	case v.significant():
 		c.noise = max(calibrate(max(need, 1)).noise(c.set), c.known, c.floor)
+	case c.moved != 0: // what moved is as uncertain as the rows that it moved between
+		c.noise = math.Hypot(c.noise, c.scatter)
 	}
 }
 

@@ -116,7 +116,8 @@ type Value struct {
 	// Before is the value of the base, After that of the current run: in bytes, bytes per hour, or
 	// bytes per unit of work.
 	Before, After float64
-	// Moved is the part of the change that functions nearby explain. The rest is judged.
+	// Moved is the part of the change that functions nearby explain: how much larger Before is if what
+	// they had in the runs before a move counts for this one. The rest is judged.
 	Moved float64
 	// Noise is the standard deviation by which Z = Rest/Noise; both are 0 if the noise between runs
 	// is not known. |Z| is at most MaxZ.

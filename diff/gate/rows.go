@@ -161,6 +161,11 @@ func (r *row) isNew() bool {
 	return !slices.ContainsFunc(r.levels[1:], func(l baseline.Level) bool { return l != baseline.Level{} })
 }
 
+// isIn reports whether one of the runs has the row.
+func (r *row) isIn(runs []int) bool {
+	return slices.ContainsFunc(runs, func(run int) bool { return r.levels[run] != baseline.Level{} })
+}
+
 // isGone reports whether the current run does not have the row.
 func (r *row) isGone() bool { return r.levels[0] == baseline.Level{} }
 
