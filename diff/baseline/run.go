@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"regexp"
@@ -140,8 +141,19 @@ type Site struct {
 	// Blame is the index in Frames of the function that the allocation is attributed to, -1 for
 	// none.
 	Blame int
-	// Holder is what holds nearly all of its blocks, in words; "" if that is not known.
+	// Holder is what holds nearly all blocks of its function, or else its own, in words; "" if that is
+	// not known.
 	Holder string
+}
+
+// File returns the base name of the source file of the function that the site is attributed to,
+// because directories differ between machines; else that of its module; "" for no function.
+func (s *Site) File() string {
+	if s.Blame < 0 {
+		return ""
+	}
+	f := &s.Frames[s.Blame]
+	return path.Base(cmp.Or(f.File, f.Module))
 }
 
 // Frame is one function of a stack.

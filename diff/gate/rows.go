@@ -1,10 +1,8 @@
 package gate
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"path"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -43,7 +41,7 @@ func groupSites(sites []*site, o Options) []*row {
 	index := map[key]*row{}
 	var rows []*row
 	for _, s := range sites {
-		k := key{s.Identity.Function(), fileOf(s.Site), s.suppression}
+		k := key{s.Identity.Function(), s.File(), s.suppression}
 		r := index[k]
 		if r == nil {
 			r = &row{function: k.function, file: k.file, suppression: k.suppression}
@@ -62,16 +60,6 @@ func groupSites(sites []*site, o Options) []*row {
 		r.fingerprint = fingerprint(r, len(files[r.function]) > 1)
 	}
 	return rows
-}
-
-// fileOf is the base name of the source file of the function, because directories differ between
-// machines; else that of its module.
-func fileOf(s *baseline.Site) string {
-	if s.Blame < 0 {
-		return ""
-	}
-	f := s.Frames[s.Blame]
-	return path.Base(cmp.Or(f.File, f.Module))
 }
 
 func filesByFunction(rows []*row) map[string]map[string]bool {
