@@ -18,32 +18,46 @@ type finding struct {
 	value  Value // in the unit of the metric
 }
 
-// decide sets the status of every row and the verdict of the run.
-func decide(rows []*row, heap *row, comparisons []comparison) *Result {
+// decide sets the status of every row and the verdict of the run. It returns the rows that regressed,
+// too.
+func decide(rows []*row, heap *row, comparisons []comparison) (result *Result, regressed []*row) {
 	byView, ofHeap := make([][]finding, len(comparisons)), make([]finding, len(comparisons))
 	for i, c := range comparisons {
 		byView[i], ofHeap[i] = c.judge(rows, heap)
 	}
-	result := &Result{Verdict: Pass, Tested: len(rows), Total: heapRow(heap, ofHeap)}
-	var listed []decided
+	result = &Result{Verdict: Pass, Tested: len(rows), Total: heapRow(heap, ofHeap)}
+	var listed, same []decided
 	findings := make([]finding, len(comparisons)) // of one row
 	for i, r := range rows {
 		for k := range byView {
 			findings[k] = byView[k][i]
 		}
-		if status, by := r.decide(findings); status != Unchanged {
-			listed = append(listed, r.decided(status, findings, by, rows))
+		status, by := r.decide(findings)
+		d := r.decided(status, findings, by, rows)
+		if status == Regressed {
+			regressed = append(regressed, r)
+		}
+		if status == Unchanged {
+			same = append(same, d)
+		} else {
+			listed = append(listed, d)
 		}
 	}
-	result.Unchanged = len(rows) - len(listed)
-	slices.SortStableFunc(listed, compareDecided)
-	for _, d := range listed {
-		result.Rows = append(result.Rows, d.Row)
-	}
-	if result.Total.Status == Regressed || len(listed) > 0 && listed[0].Status == Regressed {
+	result.Unchanged = len(same)
+	result.Rows, result.Same = sorted(listed), sorted(same)
+	if result.Total.Status == Regressed || len(regressed) > 0 {
 		result.Verdict = Fail
 	}
-	return result
+	return result, regressed
+}
+
+// sorted are rows in the order of a result.
+func sorted(list []decided) (out []Row) {
+	slices.SortStableFunc(list, compareDecided)
+	for _, d := range list {
+		out = append(out, d.Row)
+	}
+	return out
 }
 
 // judge applies the thresholds to all rows, and to the heap as a whole.
@@ -276,6 +290,19 @@ func compareDecided(a, b decided) int {
 	}
 	return cmp.Or(cmp.Compare(order(a.Status), order(b.Status)), cmp.Compare(b.size, a.size),
 		cmp.Compare(a.Function, b.Function))
+}
+
+// regressesAlone reports whether the heap regresses without the rows that regressed.
+func regressesAlone(rs runs, regressed, rows []*row, o Options) bool {
+	heap := heapWithout(rs, o, slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
+		return !r.excluded() && !slices.Contains(regressed, r)
+	}))
+	var findings []finding
+	for _, v := range rs.views() {
+		c := compareRows(v, rs, nil, heap)
+		findings = append(findings, c.find(heap, c.heap, move{}))
+	}
+	return worst(findings) >= 0
 }
 
 // heapRow is the heap as a whole.

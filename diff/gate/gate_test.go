@@ -112,6 +112,29 @@ func TestRegressionOfTheWholeHeap(t *testing.T) {
 	}
 }
 
+// TestTheHeapWithoutWhatRegressed: the heap as a whole regresses by itself only if it does so without
+// the functions that regressed.
+func TestTheHeapWithoutWhatRegressed(t *testing.T) {
+	leak := function{"Metrics::record Server::handle Server::loop main", "metrics.cc", 30 * mib, 0, 0}
+	r := judged(t, append(service(), leak), Options{})
+	require.Equal(t, Regressed, status(r, "Metrics::record"))
+	require.Equal(t, Changed, r.Total.Status)
+	require.True(t, r.Total.Values[0].Exceeds)
+	require.Len(t, r.Same, r.Unchanged)
+	require.Equal(t, 8, len(r.Rows)+len(r.Same), "every function is in the result")
+
+	thin := append(service(), leak)
+	for i := range 40 {
+		thin = append(thin, function{fmt.Sprintf("f%d main", i), "thin.cc", 0.9 * mib, 0, 0})
+	}
+	r, err := Compare(thin.run(9, noise{}), service().set(3, noise{}), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "Metrics::record", r.Rows[0].Function)
+	require.Equal(t, New, r.Rows[1].Status)
+	require.Equal(t, Regressed, r.Total.Status)
+	require.Equal(t, Fail, r.Verdict)
+}
+
 // TestFewBaselines: without an estimate of the noise, only the thresholds apply, and a note says
 // so.
 func TestFewBaselines(t *testing.T) {

@@ -20,11 +20,14 @@ type Result struct {
 	// Significance reports whether the set has LeastBaselines runs, so that the noise between runs
 	// is known. Else only the other thresholds apply.
 	Significance bool
-	// Total is the whole heap. It has no Site, Function and Fingerprint.
+	// Total is the whole heap. It has no Site, Function and Fingerprint. It regressed only if it does
+	// so without the functions that regressed, too; its Values are those of the whole heap.
 	Total Row
 	// Rows are the functions that changed: first those that regressed, then those that are
 	// suppressed, each by the size of the change.
 	Rows []Row
+	// Same are the other functions, with the status Unchanged.
+	Same []Row
 	// Tested is the number of functions that were compared. Unchanged is the number of those that
 	// Rows does not have: they changed by less than a tenth of the thresholds in bytes, or by no
 	// more than their noise.
@@ -61,7 +64,7 @@ const (
 	Moved      Status = "moved"      // functions nearby lost what this one gained, or gained what it lost
 	Improved   Status = "improved"   // it lost as much as it must not gain
 	Gone       Status = "gone"       // not in the current run
-	Unchanged  Status = "unchanged"  // of Total only
+	Unchanged  Status = "unchanged"  // of Total and Same only
 )
 
 // Metric is what was compared.

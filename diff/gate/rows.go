@@ -90,15 +90,18 @@ func fingerprint(r *row, severalFiles bool) string {
 // wholeHeap is the row of the heap as a whole, without the rows that may grow: those that are
 // suppressed or have thresholds of their own. It catches many functions that grow by a little each.
 func wholeHeap(rs runs, rows []*row, o Options) *row {
+	return heapWithout(rs, o, slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.excluded() }))
+}
+
+// heapWithout is the heap without some rows.
+func heapWithout(rs runs, o Options, rows []*row) *row {
 	heap := &row{}
 	for run, r := range rs.all {
 		l := r.Total
 		for _, row := range rows {
-			if row.excluded() {
-				l.Bytes -= row.levels[run].Bytes
-				l.Slope -= row.levels[run].Slope
-				l.AllocBytes -= row.levels[run].AllocBytes
-			}
+			l.Bytes -= row.levels[run].Bytes
+			l.Slope -= row.levels[run].Slope
+			l.AllocBytes -= row.levels[run].AllocBytes
 		}
 		heap.levels = append(heap.levels, l)
 	}

@@ -213,6 +213,35 @@ func TestJUnitCountsItsCases(t *testing.T) {
 	})
 }
 
+// TestJUnitHasEveryFunction: functions that did not change have a case that passes, so that the list
+// is the same every night. If the functions that regressed explain the growth of the heap, they are
+// the only failures.
+func TestJUnitHasEveryFunction(t *testing.T) {
+	result := failing()
+	result.Total.Status = gate.Changed
+	result.Same = []gate.Row{row(gate.Unchanged, site(7, frame("shop::Items::load", "/src/shop/items.cc", 4)), "6c",
+		level(gate.BaseSet, 7, 7, 0.1))}
+	suite := junitOf(t, rendered(result)).Suite
+	require.Equal(t, len(result.Rows)+2, suite.Tests)
+	require.Equal(t, 2, suite.Failures)
+	xml := render(t, rendered(result), "xml")
+	require.Contains(t, xml, "the functions that regressed explain the growth</system-out>")
+	require.Contains(t, xml, `<testcase name="shop::Items::load" classname="heaplapse.function" time="0">
+      <system-out>unchanged`)
+	require.Contains(t, render(t, rendered(result), "txt"), "FAIL: 2 of 143 functions regressed")
+}
+
+// TestAHeapThatShrankBefore: a slope below 0 is another thing than no growth.
+func TestAHeapThatShrankBefore(t *testing.T) {
+	for before, want := range map[float64]string{
+		0: "0 B/h → 700 MiB/h  +700 MiB/h (from no growth)", -90: "-90.0 MiB/h → 700 MiB/h  +790 MiB/h (it shrank before)",
+	} {
+		result := failing()
+		result.Total.Values = []gate.Value{{Metric: gate.MetricSlope, Base: gate.BaseSet, Before: before * mib, After: 700 * mib}}
+		require.Contains(t, render(t, rendered(result), "xml"), "growth "+want)
+	}
+}
+
 // TestJUnitNamesStay: the order of two functions with the same name does not change the names of
 // their cases.
 func TestJUnitNamesStay(t *testing.T) {
@@ -246,7 +275,7 @@ func TestJUnitShowsSomeHundredRows(t *testing.T) {
 	suite := junitOf(t, rendered(result)).Suite
 	require.Equal(t, 501, suite.Tests, "with the heap as a whole")
 	require.Equal(t, 3, suite.Failures)
-	require.Contains(t, render(t, rendered(result), "xml"), "2508 more rows left out")
+	require.Contains(t, render(t, rendered(result), "xml"), "2508 more functions left out")
 }
 
 // markdown renders as GitHub does, including HTML.

@@ -22,6 +22,9 @@ func (g *Report) notes() []string {
 		out = append(out, "a later run is compared with this one once it is saved"+
 			g.Flags.If(option.RequireBaseline, "; %s makes a missing baseline an error"))
 	}
+	if g.Total.Status == gate.Regressed && len(g.with(gate.Regressed)) > 0 {
+		out = append(out, "the heap as a whole regressed without the functions that regressed, too")
+	}
 	for i := range g.Notes {
 		out = append(out, noteText(&g.Notes[i], g.Flags))
 	}

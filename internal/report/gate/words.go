@@ -60,6 +60,10 @@ func percentText(v gate.Value) string {
 		return fmt.Sprintf("%+.*f %%", digits(100*v.Delta()/v.Before), 100*v.Delta()/v.Before)
 	case v.Before > 0:
 		return fmt.Sprintf("%.0f times", v.After/v.Before)
+	case v.Metric == gate.MetricSlope && v.Before < 0 && v.After < 0:
+		return "it shrank in both"
+	case v.Metric == gate.MetricSlope && v.Before < 0:
+		return "it shrank before"
 	case v.Metric == gate.MetricSlope:
 		return "from no growth"
 	}
