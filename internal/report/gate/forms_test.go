@@ -95,6 +95,15 @@ type sarifDocument struct {
 					Region           struct{ StartLine int }
 				}
 			}
+			Stacks []struct {
+				Frames []struct {
+					Location struct {
+						PhysicalLocation struct {
+							ArtifactLocation struct{ URI, URIBaseID string }
+						}
+					}
+				}
+			}
 			PartialFingerprints map[string]string
 		}
 	}
@@ -143,7 +152,7 @@ func TestSARIFPlacesFilesBelowTheSourceRoot(t *testing.T) {
 		{"/usr/include/c++/12/vector", "", "file:///usr/include/c++/12/vector", ""},
 		{"src/../src/a.cc", "/src/shop", "src/a.cc", "SRCROOT"},
 		{"c:odd.cc", "", "./c:odd.cc", "SRCROOT"},
-		{"", "", "shopd", "SRCROOT"},
+		{"", "", "shopd", ""},
 	} {
 		s := site(1, frame("f", c.file, 1))
 		result := drifting()
@@ -154,6 +163,31 @@ func TestSARIFPlacesFilesBelowTheSourceRoot(t *testing.T) {
 		require.Equal(t, c.uri, got.URI, c.file)
 		require.Equal(t, c.base, got.URIBaseID, c.file)
 	}
+}
+
+// TestSARIFFramesOfOtherCode: only the user's own source is below SRCROOT. A frame without a source
+// file has no file.
+func TestSARIFFramesOfOtherCode(t *testing.T) {
+	const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+	s := site(1,
+		baseline.Frame{Function: "operator new", Module: "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"},
+		frame("shop::Sessions::keep", "session.cc", 77),
+		baseline.Frame{Function: "shop_plugin", Module: "/opt/shop/lib/libplugin.so", File: "plugin/add.c", Line: 3},
+		baseline.Frame{Function: "handle", File: "app/handler.py", Line: 12},
+		baseline.Frame{Function: "add", File: "/usr/lib/python3/dist-packages/numpy/core.py", Line: 9},
+		baseline.Frame{Function: "__libc_start_main_impl", Module: libc, File: "csu/libc-start.c", Line: 360},
+		baseline.Frame{Function: "PyObject_Call", Module: "/opt/conda/lib/libpython3.11.so", File: "Objects/call.c", Line: 3},
+	)
+	s.Blame = 1
+	result := drifting()
+	result.Rows[0].Site = &s
+	var got []string
+	for _, f := range sarifOf(t, rendered(result)).Runs[0].Results[0].Stacks[0].Frames {
+		file := f.Location.PhysicalLocation.ArtifactLocation
+		got = append(got, file.URIBaseID+" "+file.URI)
+	}
+	require.Equal(t, []string{" ", "SRCROOT session.cc", "SRCROOT plugin/add.c", "SRCROOT app/handler.py",
+		" file:///usr/lib/python3/dist-packages/numpy/core.py", " ", " "}, got)
 }
 
 func TestJUnitMeetsThePublishedSchema(t *testing.T) {
