@@ -19,8 +19,8 @@ type finding struct {
 }
 
 // decide sets the status of every row and the verdict of the run. It returns the rows that regressed,
-// too.
-func decide(rows []*row, heap *row, comparisons []comparison) (result *Result, regressed []*row) {
+// too, and the unmatched bytes of those that moved.
+func decide(rows []*row, heap *row, comparisons []comparison) (result *Result, regressed []*row, moved float64) {
 	byView, ofHeap := make([][]finding, len(comparisons)), make([]finding, len(comparisons))
 	for i, c := range comparisons {
 		byView[i], ofHeap[i] = c.judge(rows, heap)
@@ -34,8 +34,11 @@ func decide(rows []*row, heap *row, comparisons []comparison) (result *Result, r
 		}
 		status, by := r.decide(findings)
 		d := r.decided(status, findings, by, rows)
-		if status == Regressed {
+		switch status {
+		case Regressed:
 			regressed = append(regressed, r)
+		case Moved:
+			moved += r.unmatched()
 		}
 		if status == Unchanged {
 			same = append(same, d)
@@ -48,7 +51,7 @@ func decide(rows []*row, heap *row, comparisons []comparison) (result *Result, r
 	if result.Total.Status == Regressed || len(regressed) > 0 {
 		result.Verdict = Fail
 	}
-	return result, regressed
+	return result, regressed, moved
 }
 
 // sorted are rows in the order of a result.
@@ -74,7 +77,12 @@ func (c comparison) find(r *row, x change, m move) finding {
 	v := c.view
 	f := finding{view: v, change: x, move: m}
 	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: x.moved}
-	f.value.Exceeds = f.exceeds(r.limits)
+	if f.reaches(r.limits) {
+		f.value.Exceeds = ratio(f.value.Rest(), x.noise) >= x.need
+		if !f.value.Exceeds {
+			f.value.Doubt, f.value.Chance = x.doubt(v), x.need*x.noise
+		}
+	}
 	if v.significant() {
 		f.value.Noise, f.value.Z, f.value.Need = x.noise, ratio(f.value.Rest(), x.noise), x.need
 	}
@@ -99,9 +107,9 @@ func ratio(delta, noise float64) float64 {
 	return max(-MaxZ, min(MaxZ, delta/noise))
 }
 
-// exceeds reports whether the judged part of the change reaches all thresholds. f.value is still in
-// bytes. A size that the caller chose is not lowered for a change that is surer than required.
-func (f finding) exceeds(l limits) bool {
+// reaches reports whether the judged part of the change reaches all thresholds but that of the noise.
+// f.value is still in bytes. A size that the caller chose is not lowered for a change that is surer than required.
+func (f finding) reaches(l limits) bool {
 	rest := f.value.Rest() - f.change.hidden
 	if f.view.name == MetricSlope {
 		rest = min(rest, f.change.after) // a row that shrinks more slowly does not grow
@@ -112,7 +120,7 @@ func (f finding) exceeds(l limits) bool {
 	} else if rest > 0 {
 		percent = math.Inf(1)
 	}
-	return rest > 0 && f.large(l, rest) && percent >= l.Percent && ratio(f.value.Rest(), f.change.noise) >= f.change.need
+	return rest > 0 && f.large(l, rest) && percent >= l.Percent
 }
 
 // large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not
@@ -132,7 +140,7 @@ func (v Value) inUnits(w *view) Value {
 	}
 	before, after := stats.Median(base), w.unit(0)
 	changed := v.Rest() != 0
-	v.Before, v.After, v.Moved = v.Before*before, v.After*after, v.Moved*after
+	v.Before, v.After, v.Moved, v.Chance = v.Before*before, v.After*after, v.Moved*after, v.Chance*after
 	if v.Z != 0 && changed {
 		v.Noise = v.Rest() / v.Z
 	} else {

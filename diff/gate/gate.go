@@ -25,13 +25,16 @@ func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run
 	for _, v := range rs.views() {
 		comparisons = append(comparisons, compareRows(v, rs, rows, heap))
 	}
-	result, regressed := decide(rows, heap, comparisons)
+	result, regressed, moved := decide(rows, heap, comparisons)
 	if result.Total.Status == Regressed && !regressesAlone(rs, regressed, rows, o) {
 		result.Total.Status = Changed
 	}
 	result.Current, result.Baselines, result.Reference = current, rs.baselines(), rs.referenceRun()
 	result.Significance = len(rs.set) >= LeastBaselines
 	result.Tiers = tiers
+	if all := tiers.Bytes(); all > 0 {
+		result.MovedShare = max(0, min(moved/all, result.UnmatchedShare()))
+	}
 	if o.Suppressions != nil {
 		result.Expired = o.Suppressions.Expired
 	}

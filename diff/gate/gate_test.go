@@ -112,6 +112,22 @@ func TestRegressionOfTheWholeHeap(t *testing.T) {
 	}
 }
 
+// TestMovedShare is that of the current and the latest earlier run: nothing is unmatched once the
+// latest baseline has the new name.
+func TestMovedShare(t *testing.T) {
+	var n noise
+	renamed := service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main"))
+	set := service().set(3, n)
+	r, err := Compare(renamed.run(9, n), set, nil, Options{})
+	require.NoError(t, err)
+	require.InDelta(t, 0.4, r.MovedShare, 1e-9)
+	require.InDelta(t, r.UnmatchedShare(), r.MovedShare, 1e-9)
+	r, err = Compare(renamed.run(9, n), append(set, renamed.run(4, n)), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Moved, status(r, "Cache::store"))
+	require.Zero(t, r.MovedShare)
+}
+
 // TestTheHeapWithoutWhatRegressed: the heap as a whole regresses by itself only if it does so without
 // the functions that regressed.
 func TestTheHeapWithoutWhatRegressed(t *testing.T) {
@@ -289,6 +305,9 @@ func TestSamplingNoise(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Pass, r.Verdict)
 		require.Equal(t, New, status(r, "Trace::note"))
+		v := listed(r, "Trace::note").Values[0]
+		require.Equal(t, map[int]Doubt{2: DoubtSampling, 6: DoubtNoise}[set], v.Doubt)
+		require.GreaterOrEqual(t, v.Chance, 3.0*mib)
 	}
 }
 

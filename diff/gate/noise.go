@@ -101,6 +101,19 @@ func (c *change) judgeNoise(v *view, need float64, calibrate func(float64) calib
 	}
 }
 
+// doubt is the largest part of the noise.
+func (c *change) doubt(v *view) Doubt {
+	switch {
+	case v.significant():
+		return DoubtNoise
+	case c.moved != 0 && c.scatter >= max(c.known, c.rising):
+		return DoubtMoved
+	case c.rising > c.known:
+		return DoubtUnsteady
+	}
+	return DoubtSampling
+}
+
 // noise is the calibrated scatter of a set.
 func (c calibration) noise(values []float64) float64 {
 	out := c.plain * deviation(values)

@@ -35,6 +35,8 @@ type Result struct {
 	// Tiers counts how the sites of the current run match those of the latest run of the set; of
 	// the reference run without a set.
 	Tiers identity.Tally
+	// MovedShare is the part of UnmatchedShare in functions with the status Moved.
+	MovedShare float64
 	// Expired are suppressions that no longer apply, because their last day has passed.
 	Expired []suppress.Entry
 	// Notes are facts about the comparison that affect how to read the result.
@@ -128,11 +130,27 @@ type Value struct {
 	// Need is the Z that was required: the threshold, or more if many rows are tested; 0 if Noise
 	// is not known.
 	Need float64
+	// Doubt is why a change that reaches all other thresholds does not exceed them; "" if it does, or
+	// does not reach one of the others. Chance is the largest change that Doubt explains, in the unit
+	// of the value.
+	Doubt  Doubt
+	Chance float64
 	// Judged reports whether the value can fail the gate; else it is only shown.
 	Judged bool
 	// Exceeds reports whether the change reaches all thresholds.
 	Exceeds bool
 }
+
+// Doubt is what may have caused a change by chance.
+type Doubt string
+
+// Doubts. Their values are those of the JSON output.
+const (
+	DoubtNoise    Doubt = "noise"    // runs of one build differ
+	DoubtSampling Doubt = "sampling" // the uncertainty of each run by itself: sampling, the error of a slope
+	DoubtUnsteady Doubt = "unsteady" // the level still rose in the earlier runs
+	DoubtMoved    Doubt = "moved"    // what moved varies
+)
 
 // MaxZ bounds Z: values without any noise may differ by any number of standard deviations.
 const MaxZ = 99

@@ -160,6 +160,17 @@ func (r *row) isIn(runs []int) bool {
 // isGone reports whether the current run does not have the row.
 func (r *row) isGone() bool { return r.levels[0] == baseline.Level{} }
 
+// unmatched are the bytes of the row's sites without a match, in the current run and the latest
+// earlier one.
+func (r *row) unmatched() (bytes float64) {
+	for _, s := range r.sites {
+		if s.tier == identity.Unmatched {
+			bytes += s.levels[0].Bytes + s.levels[1].Bytes
+		}
+	}
+	return bytes
+}
+
 // current returns the sites that the current run has, or all sites if it has none of them.
 func (r *row) current() []*site {
 	out := slices.DeleteFunc(slices.Clone(r.sites), func(s *site) bool { return s.levels[0] == baseline.Level{} })

@@ -54,7 +54,8 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteFailedRun:
 		return FailedRun(cmp.Or(n.Run, "the current run"), n.Text)
 	case gate.NoteFewBaselines:
-		return fmt.Sprintf("fewer than %d baselines (%d): the noise between runs is not known, only the thresholds apply",
+		return fmt.Sprintf("fewer than %d baselines (%d): the noise between runs is not known; "+
+			"a change must reach the thresholds, and be more than sampling explains",
 			gate.LeastBaselines, n.Count)
 	case gate.NoteOtherProgram:
 		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
@@ -200,8 +201,9 @@ func (g *Report) unmatchedReason() string {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
 			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
 	}
-	return "of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. " +
-		"What a function nearby lost is not counted against one that is new"
+	return "of the bytes are on call paths that only the current run or only the latest baseline has: " +
+		"functions are new, gone, renamed, or called by others. " +
+		"A new function that has what one nearby lost counts as moved, and does not fail"
 }
 
 // mostlyUnnamed reports whether most bytes of the rows without a match are of functions without a
@@ -232,7 +234,7 @@ func samplingText(period int64) string {
 
 // remarks returns the lines below the table: the notes, the expired suppressions, and what to do next.
 func (g *Report) remarks() (out []string) {
-	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
+	if s := g.UnmatchedShare() - g.MovedShare; s > manyUnmatched {
 		out = append(out, "note: "+units.Percent(s)+" "+g.unmatchedReason())
 	}
 	for _, n := range g.notes() {

@@ -32,7 +32,7 @@ func TestNoteTexts(t *testing.T) {
 			gate.Note{Kind: gate.NoteOtherMethod, Run: "night01", Text: "record", Other: "attach"},
 			"night01 was recorded by record, from the start of the program; the current run by attach, without what was allocated before: record both the same way",
 		},
-		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known, only the thresholds apply"},
+		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known; a change must reach the thresholds, and be more than sampling explains"},
 		{gate.Note{Kind: gate.NoteOtherProgram, Run: "night01", Text: "shopd", Other: "shopd2"}, "night01 ran shopd, the current run shopd2"},
 		{gate.Note{Kind: gate.NoteNoClock}, "slopes are not compared: the current run has no clock"},
 		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, "slopes are not compared: the runs differ too much in length (current run 1h, earlier runs 10m)"},

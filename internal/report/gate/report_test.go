@@ -210,7 +210,7 @@ func drifting() *gate.Result {
 // TestUnmatchedBytes: a renamed function has no match, and has not lost its name.
 func TestUnmatchedBytes(t *testing.T) {
 	for function, want := range map[string]string{
-		"shop::put":   "25 % of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. ",
+		"shop::put":   "25 % of the bytes are on call paths that only the current run or only the latest baseline has: functions are new, gone, ",
 		"shop+0x1234": "25 % of the bytes have no match in the baselines: only the totals are comparable, ",
 	} {
 		result := drifting()
@@ -221,6 +221,33 @@ func TestUnmatchedBytes(t *testing.T) {
 		result.Rows = append(result.Rows, fresh)
 		require.Contains(t, render(t, rendered(result), "txt"), "\nnote: "+want)
 	}
+}
+
+// TestWhyARowDoesNotFail: a change that reaches the thresholds has the reason why it does not fail.
+func TestWhyARowDoesNotFail(t *testing.T) {
+	for doubt, want := range map[gate.Doubt]string{
+		"":                 "",
+		gate.DoubtSampling: "does not fail: sampling alone explains a change of up to 6.00 MiB",
+		gate.DoubtNoise:    "does not fail: runs of one build may differ by 6.00 MiB",
+		gate.DoubtUnsteady: "does not fail: it still rose in the earlier runs, which explains a change of up to 6.00 MiB",
+		gate.DoubtMoved:    "does not fail: what moved varies by up to 6.00 MiB",
+	} {
+		v := level(gate.BaseSet, 0, 4, 0)
+		v.Doubt, v.Chance = doubt, 6*mib
+		result := passing()
+		result.Rows = []gate.Row{row(gate.New, keepSession, "1c", v)}
+		out := render(t, rendered(result), "txt")
+		require.Contains(t, out, want)
+		require.Equal(t, doubt == "", !strings.Contains(out, "does not fail"))
+	}
+}
+
+// TestMovedBytesAreMatched: functions that moved are not called unmatched.
+func TestMovedBytesAreMatched(t *testing.T) {
+	result := drifting()
+	result.MovedShare = 0.2
+	require.Contains(t, render(t, rendered(result), "txt"),
+		"75 % by the names on their stacks, 20 % as functions that moved or were renamed,\n          5 % not matched")
 }
 
 // spread is a regression of the whole heap, but of no single function.

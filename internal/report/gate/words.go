@@ -46,7 +46,7 @@ func parts(v gate.Value) string {
 	case v.Noise <= 0 || math.Abs(v.Moved) >= 1: // the noise is compared only with what did not move
 		return percentText(v)
 	case math.Abs(v.Z) >= gate.MaxZ:
-		return percentText(v) + ", far above the noise"
+		return fmt.Sprintf("%s, more than %d × noise", percentText(v), gate.MaxZ)
 	}
 	return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
 }
