@@ -55,6 +55,8 @@ type Meta struct {
 	Period int64
 	// Method is how the run was recorded, "record" or "attach"; "" if that is not known.
 	Method string
+	// Engine is the profiler that recorded it, such as builtin or tcmalloc; "" if that is not known.
+	Engine string
 	// Snapshots is the number of snapshots that were summarized. Span is the time between the first
 	// and the last in seconds, 0 without a clock.
 	Snapshots int

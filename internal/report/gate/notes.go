@@ -143,6 +143,9 @@ func mismatchRemedy(list []gate.Mismatch, f option.Flags) string {
 	case is(gate.MismatchWorkload):
 		return f.If(option.Workload, "; if the work is the same, give it one name for gate and for baseline save (%s NAME)") +
 			f.If(option.Force, ", or %s compares it once")
+	case is(gate.MismatchFormat):
+		return f.If(option.Engine, "; record the run and its baselines with the same engine (%s), or begin a new baseline set") +
+			f.If(option.Force, "; %s compares anyway")
 	}
 	return f.If(option.Force, "; %s compares anyway")
 }
@@ -165,7 +168,8 @@ func reasonText(m *gate.Mismatch) string {
 	case gate.MismatchSnapshots:
 		return TooFewSnapshots(m.Snapshots, m.Least)
 	case gate.MismatchFormat:
-		return fmt.Sprintf("recorded as %s, and the current run as %s", m.Earlier, m.Current)
+		return fmt.Sprintf("recorded %s, and the current run %s", recordedAs(m.Earlier, m.EarlierEngine),
+			recordedAs(m.Current, m.CurrentEngine))
 	case gate.MismatchPeriod:
 		return fmt.Sprintf("%s, and the current run %s", samplingText(m.EarlierPeriod), samplingText(m.CurrentPeriod))
 	case gate.MismatchWorkload:
@@ -174,6 +178,14 @@ func reasonText(m *gate.Mismatch) string {
 		return unrelatedText(m)
 	}
 	return string(m.Kind)
+}
+
+// recordedAs is the format of a run, and the engine that recorded it.
+func recordedAs(format, engine string) string {
+	if engine == "" {
+		return "as " + format
+	}
+	return fmt.Sprintf("by %s (%s)", engine, format)
 }
 
 func unrelatedText(m *gate.Mismatch) string {

@@ -66,6 +66,11 @@ func TestNotComparableTexts(t *testing.T) {
 	}{
 		{gate.Mismatch{Kind: gate.MismatchSnapshots, Runs: runs, Snapshots: 3, Least: 4}, "night02: 3 snapshots are too few for a steady level: at least 4 are needed; record for longer"},
 		{gate.Mismatch{Kind: gate.MismatchFormat, Runs: runs, Earlier: "jemalloc heap_v2", Current: "heapprofile"}, "night02: recorded as jemalloc heap_v2, and the current run as heapprofile"},
+		{
+			gate.Mismatch{Kind: gate.MismatchFormat, Runs: runs, Earlier: "scaled heapprofile", Current: "heapprofile",
+				EarlierEngine: "builtin", CurrentEngine: "tcmalloc"},
+			"night02: recorded by builtin (scaled heapprofile), and the current run by tcmalloc (heapprofile)",
+		},
 		{gate.Mismatch{Kind: gate.MismatchPeriod, Runs: runs, EarlierPeriod: 524288}, "night02: samples every 524288 bytes, and the current run records every allocation"},
 		{gate.Mismatch{Kind: gate.MismatchWorkload, Runs: []string{"a", "b"}, Earlier: "x", Current: "y"}, `a and 1 more: its workload is "x", that of the current run is "y"`},
 		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names (heaplapse baseline save keeps them)"},
