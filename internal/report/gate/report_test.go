@@ -127,6 +127,23 @@ func TestTheHeadlineHasTheJudgedAmount(t *testing.T) {
 	require.Contains(t, markdown.String(), "level **+7.30 MiB (+30 %")
 }
 
+// TestTheRootIsNoCause: all memory is requested below the handler of all requests, before and after.
+func TestTheRootIsNoCause(t *testing.T) {
+	handler := frame("shop::Service::handle", "/src/shop/service.cc", 5)
+	sites := func(inuse float64) (out []baseline.Site) {
+		for i := range 4 {
+			out = append(out, site(inuse, frame(fmt.Sprintf("shop::f%d", i), "/src/shop/f.cc", 9), handler, mainFrame))
+		}
+		return append(out, site(0.1, frame("shop::start", "/src/shop/main.cc", 3), mainFrame))
+	}
+	r := failing()
+	r.Baselines[0].Sites, r.Current.Sites = sites(5), sites(6)
+	require.NotContains(t, render(t, &gatereport.Report{Result: r}, "txt"), "cause")
+	r.Baselines[0].Sites = append(sites(5), cacheInsert, parse)
+	r.Current.Sites = append(sites(6), cacheInsert, parse)
+	require.Contains(t, render(t, &gatereport.Report{Result: r}, "txt"), "cause: shop::Service::handle service.cc")
+}
+
 // TestOneCauseOfManyFunctions: each function grew too little to regress, but one caller has most of
 // the growth of the heap.
 func TestOneCauseOfManyFunctions(t *testing.T) {
