@@ -6,11 +6,11 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -324,7 +324,7 @@ func (g *Report) sarifFile(f *baseline.Frame) (file sarifURI, ok bool) {
 }
 
 // systemModule matches the paths of libraries of the system, and of packages of Python.
-var systemModule = lazyregexp.New(`^/(usr/)?lib[a-z0-9]*/|/(site|dist)-packages/`)
+var systemModule = regexp.MustCompile(`^/(usr/)?lib[a-z0-9]*/|/(site|dist)-packages/`)
 
 // own reports whether a frame is of the user's own code: of a script, of the program, or of a library
 // that is not one of the system or of a language.
@@ -332,10 +332,10 @@ func (g *Report) own(f *baseline.Frame) bool {
 	program := &g.Current.Meta
 	switch {
 	case f.Script():
-		return !systemModule().MatchString(f.File)
+		return !systemModule.MatchString(f.File)
 	case !program.Interpreted() && path.Base(f.Module) == path.Base(program.Program):
 		return true
-	case systemModule().MatchString(f.Module):
+	case systemModule.MatchString(f.Module):
 		return false
 	}
 	c := siteview.ClassOf(f)
