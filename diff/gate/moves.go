@@ -126,14 +126,15 @@ func (m *mover) largest(rows []int, sign float64) []int {
 
 // pairs are all gains and losses that are near each other, the nearest first.
 func (m *mover) pairs(gains, losses []int) (out []pair) {
-	places := map[int]place{}
+	places, lost := map[int]place{}, map[int]float64{}
 	for _, i := range slices.Concat(gains, losses) {
-		places[i] = placeOf(m.rows[i])
+		places[i], lost[i] = placeOf(m.rows[i]), m.most(i, -1)
 	}
 	for _, g := range gains {
+		gain := m.most(g, 1)
 		for _, l := range losses {
 			if n := places[g].nearness(places[l]); n > notNear && g != l {
-				gain, loss := m.most(g, 1), m.most(l, -1)
+				loss := lost[l]
 				out = append(out, pair{g, l, n, gain, math.Abs(gain-loss) / max(gain, loss)})
 			}
 		}
@@ -166,13 +167,13 @@ func (m *mover) explain(gain int, near nearness, losses ...int) {
 	if most <= 0 {
 		return
 	}
-	var before []int // the runs before the move
+	before := make([]int, 0, len(m.runs)) // the runs before the move
 	for _, run := range m.runs {
 		if amounts[run] >= leastBelow*most {
 			before = append(before, run)
 		}
 	}
-	if m.related(gain, near, losses, before) && m.lost(losses, before) && m.gained(gain, amounts, before) {
+	if m.related(gain, near, losses, before) && m.gained(gain, amounts, before) && m.lost(losses, before) {
 		for _, l := range losses {
 			m.move(gain, l, amounts, before)
 		}
@@ -229,7 +230,10 @@ func (m *mover) gained(gain int, amounts []float64, before []int) bool {
 	values := m.histories[gain].values
 	start, step := stats.Median(pickRuns(values, before)), stats.Median(pickRuns(amounts, before))
 	isNew, outliers := !m.rows[gain].isIn(before), 0
-	for _, run := range others(m.runs, before) {
+	for _, run := range m.runs {
+		if slices.Contains(before, run) {
+			continue
+		}
 		least := leastBelow
 		if isNew && m.rows[gain].isIn([]int{run}) {
 			least = leastNew
