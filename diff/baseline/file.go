@@ -51,6 +51,7 @@ type meta struct {
 	Format    string            `json:"format"`
 	Period    int64             `json:"period,omitempty"`
 	Method    string            `json:"method,omitempty"`
+	Engine    string            `json:"engine,omitempty"`
 	Snapshots int               `json:"snapshots"`
 	Span      float64           `json:"span_seconds,omitempty"`
 	Processes int               `json:"processes,omitempty"`
@@ -128,14 +129,14 @@ func documentOf(r *Run) *document {
 
 func metaOf(m Meta) meta {
 	return meta{
-		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Method,
+		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Method, m.Engine,
 		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Failure, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
-		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Method,
+		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Method, m.Engine,
 		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Failure, m.Labels, m.Notes,
 	}
 }

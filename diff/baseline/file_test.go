@@ -24,7 +24,7 @@ func run(sites int) *baseline.Run {
 	r := &baseline.Run{
 		Meta: baseline.Meta{
 			Recorded: time.Date(2026, 2, 3, 4, 5, 6, 7e6, time.UTC), Workload: "replay", Command: []string{"server", "--fast"}, BuildID: "ab12cd34ef567890",
-			Program: "server", Format: "heap_v2", Period: 524288, Snapshots: 40, Span: 600.5, Work: 1e6, HasAlloc: true, AbsentMax: 96,
+			Program: "server", Format: "heap_v2", Period: 524288, Method: "record", Engine: "jemalloc", Snapshots: 40, Span: 600.5, Work: 1e6, HasAlloc: true, AbsentMax: 96,
 			Labels: map[string]string{"commit": "f00d", "branch": "main"}, Notes: []string{"judged on snapshots 3 to 42 of 44"},
 		},
 		Total: baseline.Level{Bytes: 1e9, Objects: 1e6, Peak: 1.1e9, Slope: -3.25, SlopeError: 1, AllocBytes: 1e12, AllocObjects: 1e9, Noise: 3e4},

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"regexp"
@@ -54,6 +55,8 @@ type Meta struct {
 	Period int64
 	// Method is how the run was recorded, "record" or "attach"; "" if that is not known.
 	Method string
+	// Engine is the profiler that recorded it, such as builtin or tcmalloc; "" if that is not known.
+	Engine string
 	// Snapshots is the number of snapshots that were summarized. Span is the time between the first
 	// and the last in seconds, 0 without a clock.
 	Snapshots int
@@ -140,8 +143,19 @@ type Site struct {
 	// Blame is the index in Frames of the function that the allocation is attributed to, -1 for
 	// none.
 	Blame int
-	// Holder is what holds nearly all of its blocks, in words; "" if that is not known.
+	// Holder is what holds nearly all blocks of its function, or else its own, in words; "" if that is
+	// not known.
 	Holder string
+}
+
+// File returns the base name of the source file of the function that the site is attributed to,
+// because directories differ between machines; else that of its module; "" for no function.
+func (s *Site) File() string {
+	if s.Blame < 0 {
+		return ""
+	}
+	f := &s.Frames[s.Blame]
+	return path.Base(cmp.Or(f.File, f.Module))
 }
 
 // Frame is one function of a stack.

@@ -42,12 +42,10 @@ func Aliases(earlier, current *baseline.Run, o Options) ([]Alias, error) {
 	sites, _ := matchSites(rs.all, nil)
 	rows := groupSites(sites, o)
 	v := rs.views()[0] // the level
-	compared := compareRows(v, rs, rows, wholeHeap(rs, rows, o))
-	for loss, m := range findMoves(rows, compared.changes) {
-		for _, gain := range m.with {
-			lost, gained := compared.changes[loss], compared.changes[gain]
-			if lost.delta() < 0 && (rows[loss].isGone() || rows[gain].isNew()) {
-				list.add(rows[loss].largest(), rows[gain].largest(), min(-lost.delta(), gained.delta()))
+	for gain, m := range compareRows(v, rs, rows, wholeHeap(rs, rows, o)).moves {
+		for k, loss := range m.with {
+			if m.bytes[k] > 0 && (rows[loss].isGone() || rows[gain].isNew()) {
+				list.add(rows[loss].largest(), rows[gain].largest(), m.bytes[k])
 			}
 		}
 	}

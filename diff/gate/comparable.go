@@ -30,6 +30,9 @@ type Mismatch struct {
 	// Earlier and Current are the formats, workloads, or programs that differ. They are empty if
 	// the program is the same.
 	Earlier, Current string
+	// EarlierEngine and CurrentEngine are the profilers that recorded runs of formats that differ; "" if
+	// that is not known.
+	EarlierEngine, CurrentEngine string
 	// EarlierPeriod and CurrentPeriod are the sampling periods that differ.
 	EarlierPeriod, CurrentPeriod int64
 	// Snapshots is the number of snapshots, and Least the number that a steady level takes.
@@ -44,7 +47,7 @@ type MismatchKind string
 // Kinds of mismatches.
 const (
 	MismatchSnapshots MismatchKind = "too few snapshots" // Snapshots, Least
-	MismatchFormat    MismatchKind = "other format"      // Earlier, Current
+	MismatchFormat    MismatchKind = "other format"      // Earlier, Current, EarlierEngine, CurrentEngine
 	MismatchPeriod    MismatchKind = "other period"      // EarlierPeriod, CurrentPeriod
 	MismatchWorkload  MismatchKind = "other workload"    // Earlier, Current
 	MismatchUnrelated MismatchKind = "unrelated"         // Share, Earlier, Current; Runs is empty
@@ -84,7 +87,10 @@ func (m Mismatch) sameReason(o Mismatch) bool {
 // differences are the mismatches of an earlier run with the current one.
 func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	if current.Format != earlier.Format {
-		out = append(out, Mismatch{Kind: MismatchFormat, Earlier: earlier.Format, Current: current.Format})
+		out = append(out, Mismatch{
+			Kind: MismatchFormat, Earlier: earlier.Format, Current: current.Format,
+			EarlierEngine: earlier.Engine, CurrentEngine: current.Engine,
+		})
 	} else if current.Period != earlier.Period {
 		out = append(out, Mismatch{Kind: MismatchPeriod, EarlierPeriod: earlier.Period, CurrentPeriod: current.Period})
 	}
@@ -134,9 +140,11 @@ func programOf(m *baseline.Meta) string {
 // tellsPrograms reports whether both heaps are large enough for a judgement of how they match: each
 // may regress, and the base would lose more than by chance if it lost everything.
 func (c change) tellsPrograms() bool {
-	everything := c
-	everything.after = 0
-	return min(c.before, c.after) >= c.least && everything.isLoss()
+	least := c.before
+	if len(c.set) > 0 {
+		least = lowest(c.set)
+	}
+	return min(c.before, c.after) >= c.least && c.before >= leastLoss*c.scatter && least >= leastBelow*c.before
 }
 
 // ofCurrent are the notes that are kept with the current run.

@@ -19,10 +19,10 @@ type comparison struct {
 // change is the difference of one row in one view. All numbers are in bytes, in every metric.
 type change struct {
 	before, after float64
-	// set are the values in the baseline set.
+	// moved is how much before is larger if what other rows had in earlier runs counts for this one.
+	moved float64
+	// set are the values in the baseline set, with what moved.
 	set []float64
-	// lowest is what a loss must fall below to be more than the usual variation.
-	lowest float64
 	// known is the standard deviation of the difference that is known without other runs: sampling,
 	// the error of a slope.
 	known float64
@@ -41,6 +41,9 @@ type change struct {
 }
 
 func (c change) delta() float64 { return c.after - c.before }
+
+// rest is the part of the change that is judged.
+func (c change) rest() float64 { return c.delta() - c.moved }
 
 // listed reports whether the change is large or sure enough to be listed: what may regress, or a
 // tenth of that and more than a sample or two.
@@ -66,11 +69,19 @@ func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 	for _, run := range v.centre {
 		total += v.heap(run, rs.all[run].Total) / float64(len(v.centre))
 	}
-	out := comparison{view: v, heap: v.change(heap, rs, total)}
+	out := comparison{view: v, heap: v.change(heap, v.history(heap), rs, total)}
 	out.changes = make([]change, len(rows))
+	histories := make([]history, len(rows))
+	for i, r := range rows {
+		histories[i] = v.history(r)
+		out.changes[i] = v.change(r, histories[i], rs, total)
+	}
+	out.moves = findMoves(v, rows, histories, out.changes)
 	candidates := 0
 	for i, r := range rows {
-		c := v.change(r, rs, total)
+		before := out.changes[i].before
+		c := v.change(r, histories[i], rs, total)
+		c.before, c.moved = before, c.before-before
 		largest := max(c.before, c.after)
 		if largest >= c.least || v.significant() && weigh(largest, c.floor, r.limits.Z) >= c.least {
 			candidates++
@@ -85,68 +96,86 @@ func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 	return out
 }
 
-// change measures a row. total is the whole heap of the base, which the threshold Share refers to.
-func (v *view) change(r *row, rs runs, total float64) change {
+// change measures a row by its history. total is the whole heap of the base, which the threshold
+// Share refers to.
+func (v *view) change(r *row, h history, rs runs, total float64) change {
 	c := change{
-		before: v.before(r.levels), after: v.bytes(0, r.levels[0]), set: v.values(r.levels, v.set),
-		known: v.known(r.levels), rising: v.rising(r.levels),
+		before: v.median(h.values), after: h.values[0], set: pickRuns(h.values, v.set),
+		known: v.known(h), rising: v.rising(h),
 		least: max(r.limits.Bytes, r.limits.Share*math.Abs(total)), hidden: v.hidden(r, rs),
 	}
 	c.floor = leastNoise * max(math.Abs(c.before), r.limits.Bytes)
 	c.scatter = max(scatter(c.set), c.floor)
-	c.lowest = v.lowest(c)
 	return c
 }
 
-// values are a quantity in some runs.
-func (v *view) values(levels []baseline.Level, runs []int) []float64 {
-	out := make([]float64, len(runs))
-	for i, run := range runs {
-		out[i] = v.bytes(run, levels[run])
+// history is a row in every run.
+type history struct {
+	values   []float64
+	variance []float64 // of the values, as far as it is known without other runs
+	rise     []float64 // how much the values rise while they are measured
+}
+
+// history returns the values of a row.
+func (v *view) history(r *row) history {
+	n := len(r.levels)
+	h := history{make([]float64, n), make([]float64, n), make([]float64, n)}
+	for _, run := range append([]int{0}, v.runs()...) {
+		h.values[run] = v.bytes(run, r.levels[run])
+		known := v.metric.known(run, r.levels[run])
+		h.variance[run] = known * known
+		if v.metric.rise != nil {
+			h.rise[run] = v.metric.rise(run, r.levels[run])
+		}
+	}
+	return h
+}
+
+// runs are the earlier runs of the view: those of the baseline set, and the reference run if it is
+// compared with.
+func (v *view) runs() []int {
+	out := slices.Clone(v.set)
+	for _, run := range v.centre {
+		if !slices.Contains(out, run) {
+			out = append(out, run)
+		}
 	}
 	return out
 }
 
+// pickRuns are the values of some runs.
+func pickRuns(values []float64, runs []int) []float64 {
+	out := make([]float64, len(runs))
+	for i, run := range runs {
+		out[i] = values[run]
+	}
+	return out
+}
+
+// median is the median of a quantity in the base.
+func (v *view) median(quantity []float64) float64 { return stats.Median(pickRuns(quantity, v.centre)) }
+
 // before is the value of the base.
 func (v *view) before(levels []baseline.Level) float64 {
-	return stats.Median(v.values(levels, v.centre))
+	out := make([]float64, len(v.centre))
+	for i, run := range v.centre {
+		out[i] = v.bytes(run, levels[run])
+	}
+	return stats.Median(out)
 }
 
 // known is the standard deviation of the difference that the runs have by themselves.
-func (v *view) known(levels []baseline.Level) float64 {
-	return math.Hypot(v.metric.known(0, levels[0]), v.median(v.metric.known, levels))
+func (v *view) known(h history) float64 {
+	deviations := make([]float64, len(h.variance))
+	for i, x := range h.variance {
+		deviations[i] = math.Sqrt(x)
+	}
+	return math.Hypot(deviations[0], v.median(deviations))
 }
 
 // rising is the standard deviation that the values of a row have in the base because of its trend:
 // those of a line over a range are spread evenly over it.
-func (v *view) rising(levels []baseline.Level) float64 {
-	if v.metric.rise == nil {
-		return 0
-	}
-	return max(0, v.median(v.metric.rise, levels)) / math.Sqrt(12)
-}
-
-// median is the median of a quantity in the base.
-func (v *view) median(quantity func(int, baseline.Level) float64, levels []baseline.Level) float64 {
-	base := make([]float64, len(v.centre))
-	for i, run := range v.centre {
-		base[i] = quantity(run, levels[run])
-	}
-	return stats.Median(base)
-}
-
-// lowest returns the lowest value of the set, or the second lowest of ten or more. Against the
-// reference run it returns before, because what was lost since that run is missing in the set, too.
-func (v *view) lowest(c change) float64 {
-	if v.base == BaseReference || len(c.set) == 0 {
-		return c.before
-	}
-	values := slices.Sorted(slices.Values(c.set))
-	if len(values) >= leastRobust {
-		values = values[1:]
-	}
-	return values[0]
-}
+func (v *view) rising(h history) float64 { return max(0, v.median(h.rise)) / math.Sqrt(12) }
 
 // hidden is the most that truncation may hide of a row that the base does not show: AbsentMax for
 // each call path, and no more than all that the run hides.

@@ -18,32 +18,49 @@ type finding struct {
 	value  Value // in the unit of the metric
 }
 
-// decide sets the status of every row and the verdict of the run.
-func decide(rows []*row, heap *row, comparisons []comparison) *Result {
+// decide sets the status of every row and the verdict of the run. It returns the rows that regressed,
+// too, and the unmatched bytes of those that moved.
+func decide(rows []*row, heap *row, comparisons []comparison) (result *Result, regressed []*row, moved float64) {
 	byView, ofHeap := make([][]finding, len(comparisons)), make([]finding, len(comparisons))
 	for i, c := range comparisons {
 		byView[i], ofHeap[i] = c.judge(rows, heap)
 	}
-	result := &Result{Verdict: Pass, Tested: len(rows), Total: heapRow(heap, ofHeap)}
-	var listed []decided
+	result = &Result{Verdict: Pass, Tested: len(rows), Total: heapRow(heap, ofHeap)}
+	var listed, same []decided
 	findings := make([]finding, len(comparisons)) // of one row
 	for i, r := range rows {
 		for k := range byView {
 			findings[k] = byView[k][i]
 		}
-		if status, by := r.decide(findings); status != Unchanged {
-			listed = append(listed, r.decided(status, findings, by, rows))
+		status, by := r.decide(findings)
+		d := r.decided(status, findings, by, rows)
+		switch status {
+		case Regressed:
+			regressed = append(regressed, r)
+		case Moved:
+			moved += r.unmatched()
+		}
+		if status == Unchanged {
+			same = append(same, d)
+		} else {
+			listed = append(listed, d)
 		}
 	}
-	result.Unchanged = len(rows) - len(listed)
-	slices.SortStableFunc(listed, compareDecided)
-	for _, d := range listed {
-		result.Rows = append(result.Rows, d.Row)
-	}
-	if result.Total.Status == Regressed || len(listed) > 0 && listed[0].Status == Regressed {
+	result.Unchanged = len(same)
+	result.Rows, result.Same = sorted(listed), sorted(same)
+	if result.Total.Status == Regressed || len(regressed) > 0 {
 		result.Verdict = Fail
 	}
-	return result
+	return result, regressed, moved
+}
+
+// sorted are rows in the order of a result.
+func sorted(list []decided) (out []Row) {
+	slices.SortStableFunc(list, compareDecided)
+	for _, d := range list {
+		out = append(out, d.Row)
+	}
+	return out
 }
 
 // judge applies the thresholds to all rows, and to the heap as a whole.
@@ -52,21 +69,22 @@ func (c comparison) judge(rows []*row, heap *row) (list []finding, whole finding
 	for i, r := range rows {
 		list[i] = c.find(r, c.changes[i], c.moves[i])
 	}
-	return list, c.find(heap, c.heap, move{rest: math.Abs(c.heap.delta())})
+	return list, c.find(heap, c.heap, move{})
 }
 
 // find judges one row.
 func (c comparison) find(r *row, x change, m move) finding {
 	v := c.view
 	f := finding{view: v, change: x, move: m}
-	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: m.moved(x)}
-	noise := x.noise
-	for _, other := range m.with { // an explained part is as uncertain as the rows that explain it
-		noise = math.Hypot(noise, c.changes[other].scatter)
+	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: x.moved}
+	if f.reaches(r.limits) {
+		f.value.Exceeds = ratio(f.value.Rest(), x.noise) >= x.need
+		if !f.value.Exceeds {
+			f.value.Doubt, f.value.Chance = x.doubt(v), x.need*x.noise
+		}
 	}
-	f.value.Exceeds = f.exceeds(r.limits, noise)
 	if v.significant() {
-		f.value.Noise, f.value.Z, f.value.Need = noise, ratio(f.value.Rest(), noise), x.need
+		f.value.Noise, f.value.Z, f.value.Need = x.noise, ratio(f.value.Rest(), x.noise), x.need
 	}
 	f.value = f.value.inUnits(v)
 	return f
@@ -89,9 +107,9 @@ func ratio(delta, noise float64) float64 {
 	return max(-MaxZ, min(MaxZ, delta/noise))
 }
 
-// exceeds reports whether the judged part of the change reaches all thresholds. f.value is still in
-// bytes. A size that the caller chose is not lowered for a change that is surer than required.
-func (f finding) exceeds(l limits, noise float64) bool {
+// reaches reports whether the judged part of the change reaches all thresholds but that of the noise.
+// f.value is still in bytes. A size that the caller chose is not lowered for a change that is surer than required.
+func (f finding) reaches(l limits) bool {
 	rest := f.value.Rest() - f.change.hidden
 	if f.view.name == MetricSlope {
 		rest = min(rest, f.change.after) // a row that shrinks more slowly does not grow
@@ -102,16 +120,16 @@ func (f finding) exceeds(l limits, noise float64) bool {
 	} else if rest > 0 {
 		percent = math.Inf(1)
 	}
-	return rest > 0 && f.large(l, rest, noise) && percent >= l.Percent && ratio(f.value.Rest(), noise) >= f.change.need
+	return rest > 0 && f.large(l, rest) && percent >= l.Percent
 }
 
 // large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not
 // known well enough to lower them.
-func (f finding) large(l limits, amount, noise float64) bool {
+func (f finding) large(l limits, amount float64) bool {
 	if l.chosenSize || !f.view.significant() {
 		return amount >= f.change.least
 	}
-	return weigh(amount, noise, f.change.need) >= f.change.least
+	return weigh(amount, f.change.noise, f.change.need) >= f.change.least
 }
 
 // inUnits converts a value from bytes to the unit of its metric. Runs may have different factors.
@@ -122,7 +140,7 @@ func (v Value) inUnits(w *view) Value {
 	}
 	before, after := stats.Median(base), w.unit(0)
 	changed := v.Rest() != 0
-	v.Before, v.After, v.Moved = v.Before*before, v.After*after, v.Moved*after
+	v.Before, v.After, v.Moved, v.Chance = v.Before*before, v.After*after, v.Moved*after, v.Chance*after
 	if v.Z != 0 && changed {
 		v.Noise = v.Rest() / v.Z
 	} else {
@@ -148,7 +166,7 @@ func (r *row) decide(findings []finding) (Status, int) {
 	}
 	f := findings[i]
 	switch {
-	case f.move.mostly(f.change):
+	case f.change.mostlyMoved():
 		return Moved, i
 	case r.isNew():
 		return New, i
@@ -208,7 +226,7 @@ func (f finding) shown(hasSet bool) bool {
 	switch {
 	case !f.change.listed():
 		return false
-	case f.view.base == BaseReference && hasSet && (f.change.delta() < 0 || f.move.mostly(f.change)):
+	case f.view.base == BaseReference && hasSet && (f.change.delta() < 0 || f.change.mostlyMoved()):
 		return false
 	case f.view.name == MetricLevel:
 		return true
@@ -220,8 +238,8 @@ func (f finding) shown(hasSet bool) bool {
 
 // improved reports whether a row lost as much as it must not gain.
 func (f finding) improved(l limits) bool {
-	loss := f.move.rest
-	return f.change.delta() < 0 && f.large(l, loss, f.change.noise) && 100*loss >= l.Percent*f.change.before &&
+	loss := -f.change.rest()
+	return loss > 0 && f.large(l, loss) && 100*loss >= l.Percent*f.change.before &&
 		ratio(loss, f.change.noise) >= f.change.need
 }
 
@@ -280,6 +298,19 @@ func compareDecided(a, b decided) int {
 	}
 	return cmp.Or(cmp.Compare(order(a.Status), order(b.Status)), cmp.Compare(b.size, a.size),
 		cmp.Compare(a.Function, b.Function))
+}
+
+// regressesAlone reports whether the heap regresses without the rows that regressed.
+func regressesAlone(rs runs, regressed, rows []*row, o Options) bool {
+	heap := heapWithout(rs, o, slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
+		return !r.excluded() && !slices.Contains(regressed, r)
+	}))
+	var findings []finding
+	for _, v := range rs.views() {
+		c := compareRows(v, rs, nil, heap)
+		findings = append(findings, c.find(heap, c.heap, move{}))
+	}
+	return worst(findings) >= 0
 }
 
 // heapRow is the heap as a whole.

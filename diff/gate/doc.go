@@ -14,8 +14,8 @@
 //
 //	match    finds every allocation site in every run (diff/identity)
 //	rows     groups the sites by function
+//	moves    recognizes functions that were renamed, split or moved in one of the runs
 //	compare  measures how each row differs from each base, in each metric
-//	moves    finds gains that losses of nearby functions explain
 //	decide   applies the thresholds and sets the status of every row
 //
 // The rows and [baseline.Run.Rest] add up to the total of every run, however the sites were
@@ -52,9 +52,10 @@
 // least one row that is large enough to regress exceeds it by chance in one run of twenty
 // (Bonferroni).
 //
-// A function that is renamed, split or moved gains what another function loses. A loss is
-// subtracted from gains nearby, each byte of it only once, so that a move is not a regression, and
-// a move does not hide a regression.
+// A function that is renamed, split or moved gains what another function loses. What the other
+// function had in the runs before the move counts for this one, each byte of it only once, before
+// medians and noise are computed. So a move is not a regression, it does not hide one, and the set
+// may have runs from before and from after it.
 //
 // A slow drift passes every comparison with the latest runs, because they drift, too. It regresses
 // against the reference run.

@@ -23,14 +23,18 @@ func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run
 	heap := wholeHeap(rs, rows, o)
 	var comparisons []comparison
 	for _, v := range rs.views() {
-		c := compareRows(v, rs, rows, heap)
-		c.moves = findMoves(rows, c.changes)
-		comparisons = append(comparisons, c)
+		comparisons = append(comparisons, compareRows(v, rs, rows, heap))
 	}
-	result := decide(rows, heap, comparisons)
+	result, regressed, moved := decide(rows, heap, comparisons)
+	if result.Total.Status == Regressed && !regressesAlone(rs, regressed, rows, o) {
+		result.Total.Status = Changed
+	}
 	result.Current, result.Baselines, result.Reference = current, rs.baselines(), rs.referenceRun()
 	result.Significance = len(rs.set) >= LeastBaselines
 	result.Tiers = tiers
+	if all := tiers.Bytes(); all > 0 {
+		result.MovedShare = max(0, min(moved/all, result.UnmatchedShare()))
+	}
 	if o.Suppressions != nil {
 		result.Expired = o.Suppressions.Expired
 	}

@@ -112,6 +112,45 @@ func TestRegressionOfTheWholeHeap(t *testing.T) {
 	}
 }
 
+// TestMovedShare is that of the current and the latest earlier run: nothing is unmatched once the
+// latest baseline has the new name.
+func TestMovedShare(t *testing.T) {
+	var n noise
+	renamed := service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main"))
+	set := service().set(3, n)
+	r, err := Compare(renamed.run(9, n), set, nil, Options{})
+	require.NoError(t, err)
+	require.InDelta(t, 0.4, r.MovedShare, 1e-9)
+	require.InDelta(t, r.UnmatchedShare(), r.MovedShare, 1e-9)
+	r, err = Compare(renamed.run(9, n), append(set, renamed.run(4, n)), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Moved, status(r, "Cache::store"))
+	require.Zero(t, r.MovedShare)
+}
+
+// TestTheHeapWithoutWhatRegressed: the heap as a whole regresses by itself only if it does so without
+// the functions that regressed.
+func TestTheHeapWithoutWhatRegressed(t *testing.T) {
+	leak := function{"Metrics::record Server::handle Server::loop main", "metrics.cc", 30 * mib, 0, 0}
+	r := judged(t, append(service(), leak), Options{})
+	require.Equal(t, Regressed, status(r, "Metrics::record"))
+	require.Equal(t, Changed, r.Total.Status)
+	require.True(t, r.Total.Values[0].Exceeds)
+	require.Len(t, r.Same, r.Unchanged)
+	require.Equal(t, 8, len(r.Rows)+len(r.Same), "every function is in the result")
+
+	thin := append(service(), leak)
+	for i := range 40 {
+		thin = append(thin, function{fmt.Sprintf("f%d main", i), "thin.cc", 0.9 * mib, 0, 0})
+	}
+	r, err := Compare(thin.run(9, noise{}), service().set(3, noise{}), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "Metrics::record", r.Rows[0].Function)
+	require.Equal(t, New, r.Rows[1].Status)
+	require.Equal(t, Regressed, r.Total.Status)
+	require.Equal(t, Fail, r.Verdict)
+}
+
 // TestFewBaselines: without an estimate of the noise, only the thresholds apply, and a note says
 // so.
 func TestFewBaselines(t *testing.T) {
@@ -266,6 +305,9 @@ func TestSamplingNoise(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Pass, r.Verdict)
 		require.Equal(t, New, status(r, "Trace::note"))
+		v := listed(r, "Trace::note").Values[0]
+		require.Equal(t, map[int]Doubt{2: DoubtSampling, 6: DoubtNoise}[set], v.Doubt)
+		require.GreaterOrEqual(t, v.Chance, 3.0*mib)
 	}
 }
 

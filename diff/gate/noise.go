@@ -93,9 +93,25 @@ func (v *view) calibrator() func(z float64) calibration {
 // the next run. In a larger set, the scatter between runs contains that.
 func (c *change) judgeNoise(v *view, need float64, calibrate func(float64) calibration) {
 	c.need, c.noise = need, math.Hypot(c.known, c.rising)
-	if v.significant() {
+	switch {
+	case v.significant():
 		c.noise = max(calibrate(max(need, 1)).noise(c.set), c.known, c.floor)
+	case c.moved != 0: // what moved is as uncertain as the rows that it moved between
+		c.noise = math.Hypot(c.noise, c.scatter)
 	}
+}
+
+// doubt is the largest part of the noise.
+func (c *change) doubt(v *view) Doubt {
+	switch {
+	case v.significant():
+		return DoubtNoise
+	case c.moved != 0 && c.scatter >= max(c.known, c.rising):
+		return DoubtMoved
+	case c.rising > c.known:
+		return DoubtUnsteady
+	}
+	return DoubtSampling
 }
 
 // noise is the calibrated scatter of a set.

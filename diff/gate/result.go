@@ -20,11 +20,14 @@ type Result struct {
 	// Significance reports whether the set has LeastBaselines runs, so that the noise between runs
 	// is known. Else only the other thresholds apply.
 	Significance bool
-	// Total is the whole heap. It has no Site, Function and Fingerprint.
+	// Total is the whole heap. It has no Site, Function and Fingerprint. It regressed only if it does
+	// so without the functions that regressed, too; its Values are those of the whole heap.
 	Total Row
 	// Rows are the functions that changed: first those that regressed, then those that are
 	// suppressed, each by the size of the change.
 	Rows []Row
+	// Same are the other functions, with the status Unchanged.
+	Same []Row
 	// Tested is the number of functions that were compared. Unchanged is the number of those that
 	// Rows does not have: they changed by less than a tenth of the thresholds in bytes, or by no
 	// more than their noise.
@@ -32,6 +35,8 @@ type Result struct {
 	// Tiers counts how the sites of the current run match those of the latest run of the set; of
 	// the reference run without a set.
 	Tiers identity.Tally
+	// MovedShare is the part of UnmatchedShare in functions with the status Moved.
+	MovedShare float64
 	// Expired are suppressions that no longer apply, because their last day has passed.
 	Expired []suppress.Entry
 	// Notes are facts about the comparison that affect how to read the result.
@@ -61,7 +66,7 @@ const (
 	Moved      Status = "moved"      // functions nearby lost what this one gained, or gained what it lost
 	Improved   Status = "improved"   // it lost as much as it must not gain
 	Gone       Status = "gone"       // not in the current run
-	Unchanged  Status = "unchanged"  // of Total only
+	Unchanged  Status = "unchanged"  // of Total and Same only
 )
 
 // Metric is what was compared.
@@ -116,7 +121,8 @@ type Value struct {
 	// Before is the value of the base, After that of the current run: in bytes, bytes per hour, or
 	// bytes per unit of work.
 	Before, After float64
-	// Moved is the part of the change that functions nearby explain. The rest is judged.
+	// Moved is the part of the change that functions nearby explain: how much larger Before is if what
+	// they had in the runs before a move counts for this one. The rest is judged.
 	Moved float64
 	// Noise is the standard deviation by which Z = Rest/Noise; both are 0 if the noise between runs
 	// is not known. |Z| is at most MaxZ.
@@ -124,11 +130,27 @@ type Value struct {
 	// Need is the Z that was required: the threshold, or more if many rows are tested; 0 if Noise
 	// is not known.
 	Need float64
+	// Doubt is why a change that reaches all other thresholds does not exceed them; "" if it does, or
+	// does not reach one of the others. Chance is the largest change that Doubt explains, in the unit
+	// of the value.
+	Doubt  Doubt
+	Chance float64
 	// Judged reports whether the value can fail the gate; else it is only shown.
 	Judged bool
 	// Exceeds reports whether the change reaches all thresholds.
 	Exceeds bool
 }
+
+// Doubt is what may have caused a change by chance.
+type Doubt string
+
+// Doubts. Their values are those of the JSON output.
+const (
+	DoubtNoise    Doubt = "noise"    // runs of one build differ
+	DoubtSampling Doubt = "sampling" // the uncertainty of each run by itself: sampling, the error of a slope
+	DoubtUnsteady Doubt = "unsteady" // the level still rose in the earlier runs
+	DoubtMoved    Doubt = "moved"    // what moved varies
+)
 
 // MaxZ bounds Z: values without any noise may differ by any number of standard deviations.
 const MaxZ = 99

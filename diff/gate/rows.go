@@ -1,10 +1,8 @@
 package gate
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"path"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -43,7 +41,7 @@ func groupSites(sites []*site, o Options) []*row {
 	index := map[key]*row{}
 	var rows []*row
 	for _, s := range sites {
-		k := key{s.Identity.Function(), fileOf(s.Site), s.suppression}
+		k := key{s.Identity.Function(), s.File(), s.suppression}
 		r := index[k]
 		if r == nil {
 			r = &row{function: k.function, file: k.file, suppression: k.suppression}
@@ -62,16 +60,6 @@ func groupSites(sites []*site, o Options) []*row {
 		r.fingerprint = fingerprint(r, len(files[r.function]) > 1)
 	}
 	return rows
-}
-
-// fileOf is the base name of the source file of the function, because directories differ between
-// machines; else that of its module.
-func fileOf(s *baseline.Site) string {
-	if s.Blame < 0 {
-		return ""
-	}
-	f := s.Frames[s.Blame]
-	return path.Base(cmp.Or(f.File, f.Module))
 }
 
 func filesByFunction(rows []*row) map[string]map[string]bool {
@@ -102,15 +90,18 @@ func fingerprint(r *row, severalFiles bool) string {
 // wholeHeap is the row of the heap as a whole, without the rows that may grow: those that are
 // suppressed or have thresholds of their own. It catches many functions that grow by a little each.
 func wholeHeap(rs runs, rows []*row, o Options) *row {
+	return heapWithout(rs, o, slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.excluded() }))
+}
+
+// heapWithout is the heap without some rows.
+func heapWithout(rs runs, o Options, rows []*row) *row {
 	heap := &row{}
 	for run, r := range rs.all {
 		l := r.Total
 		for _, row := range rows {
-			if row.excluded() {
-				l.Bytes -= row.levels[run].Bytes
-				l.Slope -= row.levels[run].Slope
-				l.AllocBytes -= row.levels[run].AllocBytes
-			}
+			l.Bytes -= row.levels[run].Bytes
+			l.Slope -= row.levels[run].Slope
+			l.AllocBytes -= row.levels[run].AllocBytes
 		}
 		heap.levels = append(heap.levels, l)
 	}
@@ -161,8 +152,24 @@ func (r *row) isNew() bool {
 	return !slices.ContainsFunc(r.levels[1:], func(l baseline.Level) bool { return l != baseline.Level{} })
 }
 
+// isIn reports whether one of the runs has the row.
+func (r *row) isIn(runs []int) bool {
+	return slices.ContainsFunc(runs, func(run int) bool { return r.levels[run] != baseline.Level{} })
+}
+
 // isGone reports whether the current run does not have the row.
 func (r *row) isGone() bool { return r.levels[0] == baseline.Level{} }
+
+// unmatched are the bytes of the row's sites without a match, in the current run and the latest
+// earlier one.
+func (r *row) unmatched() (bytes float64) {
+	for _, s := range r.sites {
+		if s.tier == identity.Unmatched {
+			bytes += s.levels[0].Bytes + s.levels[1].Bytes
+		}
+	}
+	return bytes
+}
 
 // current returns the sites that the current run has, or all sites if it has none of them.
 func (r *row) current() []*site {

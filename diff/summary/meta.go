@@ -18,7 +18,7 @@ func (s *scope) meta(o Options) baseline.Meta {
 		Name: cmp.Or(o.Name, s.series.Dir()), Workload: cmp.Or(o.Workload, baseline.CommandWorkload(o.Command)),
 		Command: o.Command, Program: path.Base(symbolize.MainProgram(s.series)), BuildID: BuildID(s.series, s.symbols),
 		Format: h.Format.String(), Snapshots: s.Len(), Work: o.Work, HasAlloc: h.HasAlloc, Labels: o.Labels,
-		Failure: failure(s.series), Method: s.series.Method(),
+		Failure: failure(s.series), Method: s.series.Method(), Engine: s.series.Engine(),
 	}
 	if h.IsEstimate() {
 		m.Period = h.Period

@@ -31,25 +31,48 @@ type candidate struct {
 // sites are the sites that are large enough by call path, and the others by function, the largest
 // level first.
 func (s *scope) sites(total baseline.Level, holder func([]symbolize.SiteID) string) (out []baseline.Site) {
-	if holder == nil {
-		holder = func([]symbolize.SiteID) string { return "" }
-	}
 	single := make([]candidate, len(s.columns))
 	for i := range single {
 		single[i] = s.candidate([]symbolize.SiteID{symbolize.SiteID(i)})
 	}
 	kept, small := largest(single, total)
-	byFunction, _ := largest(s.byFunction(small), total)
+	smallOnes := s.byFunction(small)
+	byFunction, _ := largest(slices.Clone(smallOnes), total)
 	for _, c := range kept {
 		out = append(out, s.stackSite(c))
-		out[len(out)-1].Holder = holder(c.members)
 	}
 	for _, c := range byFunction {
 		out = append(out, s.functionSite(c))
-		out[len(out)-1].Holder = holder(c.members)
+	}
+	if holder != nil {
+		s.addHolders(out, slices.Concat(kept, byFunction), slices.Concat(kept, smallOnes), holder)
 	}
 	slices.SortStableFunc(out, func(a, b baseline.Site) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return out
+}
+
+// addHolders sets what holds the blocks of each site, list[i] being out[i]: that of all call paths of
+// its function, because one of them rarely has enough blocks that were looked at; else that of the
+// site.
+func (s *scope) addHolders(
+	out []baseline.Site, list, all []candidate, holder func([]symbolize.SiteID) string,
+) {
+	type key struct{ function, file string }
+	keyOf := func(site *baseline.Site) key { return key{site.Identity.Function(), site.File()} }
+	members := map[key][]symbolize.SiteID{}
+	for _, c := range all {
+		site := s.stackSite(c)
+		k := keyOf(&site)
+		members[k] = append(members[k], c.members...)
+	}
+	for i := range out {
+		if k := keyOf(&out[i]); k.function != "" {
+			out[i].Holder = holder(members[k])
+		}
+		if out[i].Holder == "" {
+			out[i].Holder = holder(list[i].members)
+		}
+	}
 }
 
 func (s *scope) candidate(members []symbolize.SiteID) candidate {

@@ -24,7 +24,8 @@ type Options struct {
 	Workload string
 	// Work is the number of units of work done, 0 if it is unknown.
 	Work float64
-	// Holder, if not nil, returns what holds nearly all blocks of some sites, in words, or "".
+	// Holder, if not nil, returns what holds nearly all blocks of some sites, in words, or "". It is
+	// called with all sites of a function.
 	Holder func([]symbolize.SiteID) string
 	// Labels are the user's own.
 	Labels map[string]string

@@ -98,6 +98,37 @@ func TestSummaryIsTheSameAfterItsFile(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// TestHoldersOfAFunction: what holds a site is asked for all call paths of its function, also those
+// that are too small to be kept; then for the site.
+func TestHoldersOfAFunction(t *testing.T) {
+	most := 0
+	r := summarized(t, "leaky", "leaky/sysroot", summary.Options{Holder: func(sites []symbolize.SiteID) string {
+		most = max(most, len(sites))
+		if len(sites) == 1 {
+			return ""
+		}
+		return "held by g_sessions"
+	}})
+	paths := map[string]int{}
+	for i := range r.Sites {
+		paths[r.Sites[i].Identity.Function()]++
+	}
+	require.Greater(t, most, 1)
+	for i := range r.Sites {
+		s := &r.Sites[i]
+		if paths[s.Identity.Function()] > 1 && s.Blame >= 0 {
+			require.Equal(t, "held by g_sessions", s.Holder, s.Identity.Function())
+		}
+	}
+	one := summarized(t, "leaky", "leaky/sysroot", summary.Options{Holder: func(sites []symbolize.SiteID) string {
+		if len(sites) > 1 {
+			return ""
+		}
+		return "held by g_cache"
+	}})
+	require.Equal(t, "held by g_cache", one.Sites[0].Holder, "the function has several holders")
+}
+
 // TestSmallSitesAreKeptByFunction: CPython's interpreter allocates on thousands of call paths, most
 // of them too small to be kept.
 func TestSmallSitesAreKeptByFunction(t *testing.T) {

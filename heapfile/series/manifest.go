@@ -238,6 +238,15 @@ func (s *Series) Method() string {
 	return s.Manifest.Recording.Method()
 }
 
+// Engine returns the name of the profiler that recorded the process, such as builtin or tcmalloc; "" if
+// that is not known.
+func (s *Series) Engine() string {
+	if s.Manifest == nil || s.Manifest.Recording == nil {
+		return ""
+	}
+	return s.Manifest.Recording.Engine
+}
+
 // RecordingEnd returns how the recording as a whole ended, or nil if that is unknown.
 func (s *Series) RecordingEnd() *manifest.End {
 	if s.Manifest == nil {

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/causes"
@@ -35,9 +36,36 @@ func (g *Report) causes() (out []cause) {
 	p.add(g.Current, 1)
 	p.add(base, -1)
 	for _, c := range causes.Find(p.paths, p.growth) {
-		out = append(out, cause{p.frames[c.Function], c, float64(c.Growth) / float64(p.growth)})
+		share := float64(c.Growth) / float64(p.growth)
+		if share < rootShare || !p.isRoot(c.Function) {
+			out = append(out, cause{p.frames[c.Function], c, share})
+		}
 	}
 	return out
+}
+
+// rootShare is the share of the growth and of the earlier bytes from which on everything depends on a
+// function.
+const rootShare = 0.95
+
+// isRoot reports whether a function is the root of the program's work, such as the handler of all
+// requests: main calls it, or nothing does, and nearly all memory of the earlier run is below it.
+// Whatever grows, grows below such a function.
+func (p *growthPaths) isRoot(function int) bool {
+	var all, below, outer int64
+	for _, path := range p.paths {
+		if path.Growth >= 0 {
+			continue // of the current run
+		}
+		all -= path.Growth
+		if i := slices.Index(path.Functions, function); i >= 0 {
+			below -= path.Growth
+			if len(path.Functions)-1-i <= 1 {
+				outer -= path.Growth
+			}
+		}
+	}
+	return float64(below) >= rootShare*float64(all) && 2*outer > below
 }
 
 // growthPaths are the call paths of two runs. Those of the earlier run count negative, so that a

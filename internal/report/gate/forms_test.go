@@ -95,6 +95,15 @@ type sarifDocument struct {
 					Region           struct{ StartLine int }
 				}
 			}
+			Stacks []struct {
+				Frames []struct {
+					Location struct {
+						PhysicalLocation struct {
+							ArtifactLocation struct{ URI, URIBaseID string }
+						}
+					}
+				}
+			}
 			PartialFingerprints map[string]string
 		}
 	}
@@ -143,7 +152,7 @@ func TestSARIFPlacesFilesBelowTheSourceRoot(t *testing.T) {
 		{"/usr/include/c++/12/vector", "", "file:///usr/include/c++/12/vector", ""},
 		{"src/../src/a.cc", "/src/shop", "src/a.cc", "SRCROOT"},
 		{"c:odd.cc", "", "./c:odd.cc", "SRCROOT"},
-		{"", "", "shopd", "SRCROOT"},
+		{"", "", "shopd", ""},
 	} {
 		s := site(1, frame("f", c.file, 1))
 		result := drifting()
@@ -154,6 +163,31 @@ func TestSARIFPlacesFilesBelowTheSourceRoot(t *testing.T) {
 		require.Equal(t, c.uri, got.URI, c.file)
 		require.Equal(t, c.base, got.URIBaseID, c.file)
 	}
+}
+
+// TestSARIFFramesOfOtherCode: only the user's own source is below SRCROOT. A frame without a source
+// file has no file.
+func TestSARIFFramesOfOtherCode(t *testing.T) {
+	const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+	s := site(1,
+		baseline.Frame{Function: "operator new", Module: "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"},
+		frame("shop::Sessions::keep", "session.cc", 77),
+		baseline.Frame{Function: "shop_plugin", Module: "/opt/shop/lib/libplugin.so", File: "plugin/add.c", Line: 3},
+		baseline.Frame{Function: "handle", File: "app/handler.py", Line: 12},
+		baseline.Frame{Function: "add", File: "/usr/lib/python3/dist-packages/numpy/core.py", Line: 9},
+		baseline.Frame{Function: "__libc_start_main_impl", Module: libc, File: "csu/libc-start.c", Line: 360},
+		baseline.Frame{Function: "PyObject_Call", Module: "/opt/conda/lib/libpython3.11.so", File: "Objects/call.c", Line: 3},
+	)
+	s.Blame = 1
+	result := drifting()
+	result.Rows[0].Site = &s
+	var got []string
+	for _, f := range sarifOf(t, rendered(result)).Runs[0].Results[0].Stacks[0].Frames {
+		file := f.Location.PhysicalLocation.ArtifactLocation
+		got = append(got, file.URIBaseID+" "+file.URI)
+	}
+	require.Equal(t, []string{" ", "SRCROOT session.cc", "SRCROOT plugin/add.c", "SRCROOT app/handler.py",
+		" file:///usr/lib/python3/dist-packages/numpy/core.py", " ", " "}, got)
 }
 
 func TestJUnitMeetsThePublishedSchema(t *testing.T) {
@@ -213,6 +247,35 @@ func TestJUnitCountsItsCases(t *testing.T) {
 	})
 }
 
+// TestJUnitHasEveryFunction: functions that did not change have a case that passes, so that the list
+// is the same every night. If the functions that regressed explain the growth of the heap, they are
+// the only failures.
+func TestJUnitHasEveryFunction(t *testing.T) {
+	result := failing()
+	result.Total.Status = gate.Changed
+	result.Same = []gate.Row{row(gate.Unchanged, site(7, frame("shop::Items::load", "/src/shop/items.cc", 4)), "6c",
+		level(gate.BaseSet, 7, 7, 0.1))}
+	suite := junitOf(t, rendered(result)).Suite
+	require.Equal(t, len(result.Rows)+2, suite.Tests)
+	require.Equal(t, 2, suite.Failures)
+	xml := render(t, rendered(result), "xml")
+	require.Contains(t, xml, "the functions that regressed explain the growth</system-out>")
+	require.Contains(t, xml, `<testcase name="shop::Items::load" classname="heaplapse.function" time="0">
+      <system-out>unchanged`)
+	require.Contains(t, render(t, rendered(result), "txt"), "FAIL: 2 of 143 functions regressed")
+}
+
+// TestAHeapThatShrankBefore: a slope below 0 is another thing than no growth.
+func TestAHeapThatShrankBefore(t *testing.T) {
+	for before, want := range map[float64]string{
+		0: "0 B/h → 700 MiB/h  +700 MiB/h (from no growth)", -90: "-90.0 MiB/h → 700 MiB/h  +790 MiB/h (it shrank before)",
+	} {
+		result := failing()
+		result.Total.Values = []gate.Value{{Metric: gate.MetricSlope, Base: gate.BaseSet, Before: before * mib, After: 700 * mib}}
+		require.Contains(t, render(t, rendered(result), "xml"), "growth "+want)
+	}
+}
+
 // TestJUnitNamesStay: the order of two functions with the same name does not change the names of
 // their cases.
 func TestJUnitNamesStay(t *testing.T) {
@@ -246,7 +309,7 @@ func TestJUnitShowsSomeHundredRows(t *testing.T) {
 	suite := junitOf(t, rendered(result)).Suite
 	require.Equal(t, 501, suite.Tests, "with the heap as a whole")
 	require.Equal(t, 3, suite.Failures)
-	require.Contains(t, render(t, rendered(result), "xml"), "2508 more rows left out")
+	require.Contains(t, render(t, rendered(result), "xml"), "2508 more functions left out")
 }
 
 // markdown renders as GitHub does, including HTML.

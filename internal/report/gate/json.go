@@ -85,6 +85,8 @@ type valueJSON struct {
 	Need    *float64    `json:"need"`
 	Judged  bool        `json:"judged"`
 	Exceeds bool        `json:"exceeds"`
+	Doubt   gate.Doubt  `json:"doubt,omitempty"`
+	Chance  *float64    `json:"chance,omitempty"`
 }
 
 type tierJSON struct {
@@ -207,7 +209,10 @@ func valuesJSON(values []gate.Value) []valueJSON {
 	for _, v := range values {
 		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: text.Finite(v.Before), After: text.Finite(v.After),
 			Delta: text.Finite(v.Delta()),
-			Moved: text.Finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds}
+			Moved: text.Finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds, Doubt: v.Doubt}
+		if v.Doubt != "" {
+			j.Chance = text.Number(v.Chance)
+		}
 		if v.Before > 0 {
 			j.Percent = text.Number(100 * v.Delta() / v.Before)
 		}

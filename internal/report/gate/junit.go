@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
@@ -13,8 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// maxCases is the largest number of rows in a JUnit report, because viewers show all of them.
-// Regressions come first.
+// maxCases is the largest number of functions in a JUnit report, because viewers show all of them.
+// Regressions come first, then functions that changed.
 const maxCases = 500
 
 type junitSuites struct {
@@ -61,8 +62,9 @@ type junitOutcome struct {
 }
 
 // JUnit writes the report as JUnit XML: one suite with a test case for the heap as a whole and one
-// for each row. Regressions are failures, runs that are not comparable are an error, and
-// suppressed rows are skipped.
+// for each function that was compared. Regressions are failures, runs that are not comparable are an
+// error, and suppressed rows are skipped. So there are as many failures as functions that regressed,
+// and one more if the heap regressed without them.
 //
 // There is no standard. The elements are those that Jenkins (junit-10.xsd), GitLab and GitHub's
 // actions read.
@@ -75,14 +77,13 @@ func (g *Report) JUnit(w io.Writer) error {
 		suite.Properties = append(suite.Properties, junitProperty{line[0], line[1]})
 	}
 	suite.add(g.totalCase())
-	names := g.caseNames()
-	for i := range g.Rows {
-		r := &g.Rows[i]
-		if i >= maxCases {
-			suite.Out += fmt.Sprintf("%s left out\n", units.Count(len(g.Rows)-i, "more row"))
-			break
-		}
-		suite.add(g.rowCase(r, names[i]))
+	rows := slices.Concat(g.Rows, g.Same)
+	names := caseNames(rows)
+	for i := range rows[:min(len(rows), maxCases)] {
+		suite.add(g.rowCase(&rows[i], names[i]))
+	}
+	if n := len(rows) - maxCases; n > 0 {
+		suite.Out += fmt.Sprintf("%s left out\n", units.Count(n, "more function"))
 	}
 	return writeXML(w, junitSuites{
 		Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suite: suite,
@@ -114,21 +115,30 @@ func (g *Report) totalCase() junitCase {
 	for _, v := range g.Total.Values {
 		lines = append(lines, metricText(v.Metric)+" "+g.valueText(v))
 	}
-	text := strings.Join(lines, "\n")
-	if g.Total.Status == gate.Regressed && len(lines) > 0 {
-		c.Failure = &junitOutcome{Type: "heap-level", Message: c.Name + ": " + lines[0], Text: text}
-		return c
+	functions := len(g.with(gate.Regressed)) > 0
+	exceeds := slices.ContainsFunc(g.Total.Values, func(v gate.Value) bool { return v.Exceeds && v.Judged })
+	switch regressed := g.Total.Status == gate.Regressed && len(lines) > 0; {
+	case regressed && functions:
+		c.Failure = &junitOutcome{Type: "heap-level", Message: c.Name + " regressed without those functions, too: " + lines[0]}
+	case regressed:
+		c.Failure = &junitOutcome{Type: "heap-level", Message: c.Name + ": " + lines[0]}
+	case exceeds && functions:
+		lines = append(lines, "the functions that regressed explain the growth")
 	}
-	c.Out = text
+	if text := strings.Join(lines, "\n"); c.Failure != nil {
+		c.Failure.Text = text
+	} else {
+		c.Out = text
+	}
 	return c
 }
 
 // caseNames are the names of the rows' cases, which are the same every night: the function, its
 // file if several functions have that name, and the fingerprint if that is not enough.
-func (g *Report) caseNames() []string {
-	names := make([]string, len(g.Rows))
-	for i := range g.Rows {
-		names[i] = viewOf(&g.Rows[i]).Clipped(200)
+func caseNames(rows []gate.Row) []string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = viewOf(&rows[i]).Clipped(200)
 	}
 	fingerprint := func(r *gate.Row) string { return text.Clean(r.Fingerprint) }
 	for _, more := range []func(*gate.Row) string{fileName, fingerprint} {
@@ -136,9 +146,9 @@ func (g *Report) caseNames() []string {
 		for _, n := range names {
 			count[n]++
 		}
-		for i := range g.Rows {
+		for i := range rows {
 			if count[names[i]] > 1 {
-				names[i] += " (" + more(&g.Rows[i]) + ")"
+				names[i] += " (" + more(&rows[i]) + ")"
 			}
 		}
 	}
@@ -172,6 +182,12 @@ func (g *Report) rowCase(r *gate.Row, name string) junitCase {
 		}
 		c.Skipped = &junitOutcome{Message: why}
 		c.Out = body
+	case gate.Unchanged:
+		lines := []string{"unchanged: by less than a tenth of the thresholds, or within the noise", named(r, 90)}
+		for _, v := range r.Values[:min(1, len(r.Values))] {
+			lines = append(lines, metricText(v.Metric)+" "+g.valueText(v))
+		}
+		c.Out = strings.Join(lines, "\n")
 	default:
 		c.Out = string(r.Status) + "\n" + body
 	}

@@ -22,6 +22,9 @@ func (g *Report) notes() []string {
 		out = append(out, "a later run is compared with this one once it is saved"+
 			g.Flags.If(option.RequireBaseline, "; %s makes a missing baseline an error"))
 	}
+	if g.Total.Status == gate.Regressed && len(g.with(gate.Regressed)) > 0 {
+		out = append(out, "the heap as a whole regressed without the functions that regressed, too")
+	}
 	for i := range g.Notes {
 		out = append(out, noteText(&g.Notes[i], g.Flags))
 	}
@@ -51,7 +54,8 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteFailedRun:
 		return FailedRun(cmp.Or(n.Run, "the current run"), n.Text)
 	case gate.NoteFewBaselines:
-		return fmt.Sprintf("fewer than %d baselines (%d): the noise between runs is not known, only the thresholds apply",
+		return fmt.Sprintf("fewer than %d baselines (%d): the noise between runs is not known; "+
+			"a change must reach the thresholds, and be more than sampling explains",
 			gate.LeastBaselines, n.Count)
 	case gate.NoteOtherProgram:
 		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
@@ -139,6 +143,9 @@ func mismatchRemedy(list []gate.Mismatch, f option.Flags) string {
 	case is(gate.MismatchWorkload):
 		return f.If(option.Workload, "; if the work is the same, give it one name for gate and for baseline save (%s NAME)") +
 			f.If(option.Force, ", or %s compares it once")
+	case is(gate.MismatchFormat):
+		return f.If(option.Engine, "; record the run and its baselines with the same engine (%s), or begin a new baseline set") +
+			f.If(option.Force, "; %s compares anyway")
 	}
 	return f.If(option.Force, "; %s compares anyway")
 }
@@ -161,7 +168,8 @@ func reasonText(m *gate.Mismatch) string {
 	case gate.MismatchSnapshots:
 		return TooFewSnapshots(m.Snapshots, m.Least)
 	case gate.MismatchFormat:
-		return fmt.Sprintf("recorded as %s, and the current run as %s", m.Earlier, m.Current)
+		return fmt.Sprintf("recorded %s, and the current run %s", recordedAs(m.Earlier, m.EarlierEngine),
+			recordedAs(m.Current, m.CurrentEngine))
 	case gate.MismatchPeriod:
 		return fmt.Sprintf("%s, and the current run %s", samplingText(m.EarlierPeriod), samplingText(m.CurrentPeriod))
 	case gate.MismatchWorkload:
@@ -170,6 +178,14 @@ func reasonText(m *gate.Mismatch) string {
 		return unrelatedText(m)
 	}
 	return string(m.Kind)
+}
+
+// recordedAs is the format of a run, and the engine that recorded it.
+func recordedAs(format, engine string) string {
+	if engine == "" {
+		return "as " + format
+	}
+	return fmt.Sprintf("by %s (%s)", engine, format)
 }
 
 func unrelatedText(m *gate.Mismatch) string {
@@ -197,8 +213,9 @@ func (g *Report) unmatchedReason() string {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
 			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
 	}
-	return "of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. " +
-		"What a function nearby lost is not counted against one that is new"
+	return "of the bytes are on call paths that only the current run or only the latest baseline has: " +
+		"functions are new, gone, renamed, or called by others. " +
+		"A new function that has what one nearby lost counts as moved, and does not fail"
 }
 
 // mostlyUnnamed reports whether most bytes of the rows without a match are of functions without a
@@ -229,7 +246,7 @@ func samplingText(period int64) string {
 
 // remarks returns the lines below the table: the notes, the expired suppressions, and what to do next.
 func (g *Report) remarks() (out []string) {
-	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
+	if s := g.UnmatchedShare() - g.MovedShare; s > manyUnmatched {
 		out = append(out, "note: "+units.Percent(s)+" "+g.unmatchedReason())
 	}
 	for _, n := range g.notes() {

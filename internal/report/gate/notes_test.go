@@ -32,7 +32,7 @@ func TestNoteTexts(t *testing.T) {
 			gate.Note{Kind: gate.NoteOtherMethod, Run: "night01", Text: "record", Other: "attach"},
 			"night01 was recorded by record, from the start of the program; the current run by attach, without what was allocated before: record both the same way",
 		},
-		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known, only the thresholds apply"},
+		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known; a change must reach the thresholds, and be more than sampling explains"},
 		{gate.Note{Kind: gate.NoteOtherProgram, Run: "night01", Text: "shopd", Other: "shopd2"}, "night01 ran shopd, the current run shopd2"},
 		{gate.Note{Kind: gate.NoteNoClock}, "slopes are not compared: the current run has no clock"},
 		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, "slopes are not compared: the runs differ too much in length (current run 1h, earlier runs 10m)"},
@@ -66,6 +66,11 @@ func TestNotComparableTexts(t *testing.T) {
 	}{
 		{gate.Mismatch{Kind: gate.MismatchSnapshots, Runs: runs, Snapshots: 3, Least: 4}, "night02: 3 snapshots are too few for a steady level: at least 4 are needed; record for longer"},
 		{gate.Mismatch{Kind: gate.MismatchFormat, Runs: runs, Earlier: "jemalloc heap_v2", Current: "heapprofile"}, "night02: recorded as jemalloc heap_v2, and the current run as heapprofile"},
+		{
+			gate.Mismatch{Kind: gate.MismatchFormat, Runs: runs, Earlier: "scaled heapprofile", Current: "heapprofile",
+				EarlierEngine: "builtin", CurrentEngine: "tcmalloc"},
+			"night02: recorded by builtin (scaled heapprofile), and the current run by tcmalloc (heapprofile)",
+		},
 		{gate.Mismatch{Kind: gate.MismatchPeriod, Runs: runs, EarlierPeriod: 524288}, "night02: samples every 524288 bytes, and the current run records every allocation"},
 		{gate.Mismatch{Kind: gate.MismatchWorkload, Runs: []string{"a", "b"}, Earlier: "x", Current: "y"}, `a and 1 more: its workload is "x", that of the current run is "y"`},
 		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names (heaplapse baseline save keeps them)"},

@@ -55,7 +55,7 @@ var statusGroups = []struct {
 	{gate.Suppressed, "SUPPRESSED: known regressions"},
 	{gate.Changed, "CHANGED, no regression"},
 	{gate.New, "NEW, no regression"},
-	{gate.Moved, "MOVED between neighbours"},
+	{gate.Moved, "MOVED or renamed, no regression"},
 	{gate.Improved, "IMPROVED"},
 	{gate.Gone, "GONE"},
 }

@@ -127,6 +127,23 @@ func TestTheHeadlineHasTheJudgedAmount(t *testing.T) {
 	require.Contains(t, markdown.String(), "level **+7.30 MiB (+30 %")
 }
 
+// TestTheRootIsNoCause: all memory is requested below the handler of all requests, before and after.
+func TestTheRootIsNoCause(t *testing.T) {
+	handler := frame("shop::Service::handle", "/src/shop/service.cc", 5)
+	sites := func(inuse float64) (out []baseline.Site) {
+		for i := range 4 {
+			out = append(out, site(inuse, frame(fmt.Sprintf("shop::f%d", i), "/src/shop/f.cc", 9), handler, mainFrame))
+		}
+		return append(out, site(0.1, frame("shop::start", "/src/shop/main.cc", 3), mainFrame))
+	}
+	r := failing()
+	r.Baselines[0].Sites, r.Current.Sites = sites(5), sites(6)
+	require.NotContains(t, render(t, &gatereport.Report{Result: r}, "txt"), "cause")
+	r.Baselines[0].Sites = append(sites(5), cacheInsert, parse)
+	r.Current.Sites = append(sites(6), cacheInsert, parse)
+	require.Contains(t, render(t, &gatereport.Report{Result: r}, "txt"), "cause: shop::Service::handle service.cc")
+}
+
 // TestOneCauseOfManyFunctions: each function grew too little to regress, but one caller has most of
 // the growth of the heap.
 func TestOneCauseOfManyFunctions(t *testing.T) {
@@ -210,7 +227,7 @@ func drifting() *gate.Result {
 // TestUnmatchedBytes: a renamed function has no match, and has not lost its name.
 func TestUnmatchedBytes(t *testing.T) {
 	for function, want := range map[string]string{
-		"shop::put":   "25 % of the bytes are on call paths that only one side has: functions are new, gone, renamed or called in another way. ",
+		"shop::put":   "25 % of the bytes are on call paths that only the current run or only the latest baseline has: functions are new, gone, ",
 		"shop+0x1234": "25 % of the bytes have no match in the baselines: only the totals are comparable, ",
 	} {
 		result := drifting()
@@ -221,6 +238,33 @@ func TestUnmatchedBytes(t *testing.T) {
 		result.Rows = append(result.Rows, fresh)
 		require.Contains(t, render(t, rendered(result), "txt"), "\nnote: "+want)
 	}
+}
+
+// TestWhyARowDoesNotFail: a change that reaches the thresholds has the reason why it does not fail.
+func TestWhyARowDoesNotFail(t *testing.T) {
+	for doubt, want := range map[gate.Doubt]string{
+		"":                 "",
+		gate.DoubtSampling: "does not fail: sampling alone explains a change of up to 6.00 MiB",
+		gate.DoubtNoise:    "does not fail: runs of one build may differ by 6.00 MiB",
+		gate.DoubtUnsteady: "does not fail: it still rose in the earlier runs, which explains a change of up to 6.00 MiB",
+		gate.DoubtMoved:    "does not fail: what moved varies by up to 6.00 MiB",
+	} {
+		v := level(gate.BaseSet, 0, 4, 0)
+		v.Doubt, v.Chance = doubt, 6*mib
+		result := passing()
+		result.Rows = []gate.Row{row(gate.New, keepSession, "1c", v)}
+		out := render(t, rendered(result), "txt")
+		require.Contains(t, out, want)
+		require.Equal(t, doubt == "", !strings.Contains(out, "does not fail"))
+	}
+}
+
+// TestMovedBytesAreMatched: functions that moved are not called unmatched.
+func TestMovedBytesAreMatched(t *testing.T) {
+	result := drifting()
+	result.MovedShare = 0.2
+	require.Contains(t, render(t, rendered(result), "txt"),
+		"75 % by the names on their stacks, 20 % as functions that moved or were renamed,\n          5 % not matched")
 }
 
 // spread is a regression of the whole heap, but of no single function.

@@ -164,7 +164,7 @@ func briefLines(r *gate.Row) []string {
 		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+referenceMark(v),
 			named(r, 50))
 		if v.Metric == gate.MetricAllocated {
-			line += "  (allocated in all)"
+			line += "  (allocated over the run)"
 		}
 	}
 	if why := aside(r); why != "" {
@@ -181,15 +181,53 @@ func referenceMark(v gate.Value) string {
 	return ""
 }
 
-// aside explains a row that did not regress; it may be empty.
+// aside explains a row further; it may be empty.
 func aside(r *gate.Row) string {
 	switch {
 	case r.Suppression != nil:
 		return suppressed(r)
-	case len(r.MovedWith) > 0:
-		return "with " + neighbours(r)
+	case r.Status == gate.Regressed:
+		return movedWith(r)
 	}
-	return ""
+	return text.Join("; ", movedWith(r), doubt(r))
+}
+
+// movedWith names the functions that memory moved from or to; empty if there are none.
+func movedWith(r *gate.Row) string {
+	names := neighbours(r)
+	if names == "" {
+		return ""
+	}
+	line := "moved from " + names
+	if len(r.Values) > 0 && r.Values[0].Delta() < 0 {
+		line = "moved to " + names
+	}
+	if r.Status != gate.Moved {
+		return "partly " + line
+	}
+	return line
+}
+
+// doubt is why a change that reaches the thresholds does not fail; empty if it does not reach them.
+func doubt(r *gate.Row) string {
+	i := slices.IndexFunc(r.Values, func(v gate.Value) bool { return v.Doubt != "" && v.Judged })
+	if i < 0 {
+		return ""
+	}
+	v := r.Values[i]
+	chance := amount(v, v.Chance)
+	switch v.Doubt {
+	case gate.DoubtNoise:
+		return fmt.Sprintf("does not fail: runs of one build may differ by %s", chance)
+	case gate.DoubtUnsteady:
+		return fmt.Sprintf("does not fail: it still rose in the earlier runs, which explains a change of up to %s", chance)
+	case gate.DoubtMoved:
+		return fmt.Sprintf("does not fail: what moved varies by up to %s", chance)
+	}
+	if v.Metric == gate.MetricSlope {
+		return fmt.Sprintf("does not fail: the error of the growth explains a change of up to %s", chance)
+	}
+	return fmt.Sprintf("does not fail: sampling alone explains a change of up to %s", chance)
 }
 
 // neighbours are the first of the functions that memory moved from or to.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -93,32 +92,24 @@ func (g *Report) baselinesText() string {
 func (g *Report) matched() string {
 	all := g.Tiers.Bytes()
 	var parts []string
-	for i, t := range g.Tiers {
-		if t.Bytes > 0 && all > 0 {
-			parts = append(parts,
-				fmt.Sprintf("%s %s", units.Percent(t.Bytes/all), siteview.TierTexts[identity.Tier(i)]))
+	add := func(share float64, how string) {
+		if share > 0 {
+			parts = append(parts, units.Percent(share)+" "+how)
 		}
+	}
+	for i, t := range g.Tiers {
+		if t.Bytes <= 0 || all <= 0 {
+			continue
+		}
+		share := t.Bytes / all
+		if identity.Tier(i) == identity.Unmatched {
+			add(g.MovedShare, "as functions that moved or were renamed")
+			share -= g.MovedShare
+		}
+		add(share, siteview.TierTexts[identity.Tier(i)])
 	}
 	if len(parts) == 0 {
 		return "nothing, because no bytes are in use"
 	}
-	if moved := g.movedShare(); moved > 0 {
-		parts[len(parts)-1] += fmt.Sprintf(" (%s of that moved)", units.Percent(moved/g.UnmatchedShare()))
-	}
 	return strings.Join(parts, ", ")
-}
-
-// movedShare is the share of bytes without a match that moved between neighbours. It is at most
-// UnmatchedShare.
-func (g *Report) movedShare() float64 {
-	all, moved := g.Tiers.Bytes(), 0.0
-	for _, r := range g.with(gate.Moved) {
-		if r.Tier == identity.Unmatched && len(levels(r)) > 0 {
-			moved += levels(r)[0].Before + levels(r)[0].After
-		}
-	}
-	if all <= 0 {
-		return 0
-	}
-	return min(moved/all, g.UnmatchedShare())
 }

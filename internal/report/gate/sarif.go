@@ -1,10 +1,12 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -12,6 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // The parts of SARIF 2.1.0 that are written
@@ -196,7 +199,7 @@ func sarifLevel(s gate.Status) string {
 func (g *Report) sarifResult(r *gate.Row, level string) sarifResult {
 	out := sarifResult{
 		RuleID: ruleOf(r), RuleIndex: ruleIndex(r), Level: level, Message: sarifText{g.sarifMessage(r)},
-		Locations: []sarifLocation{g.sarifLocation(blamed(r.Site))}, Fingerprints: fingerprints(r.Fingerprint),
+		Locations: []sarifLocation{g.sarifPlace(blamed(r.Site))}, Fingerprints: fingerprints(r.Fingerprint),
 		Properties: map[string]any{"status": r.Status, "values": valuesJSON(r.Values)},
 	}
 	if r.Site != nil && len(r.Site.Frames) > 0 {
@@ -251,10 +254,10 @@ func (g *Report) sarifTotal() sarifResult {
 		Fingerprints: fingerprints("total"),
 		Properties:   map[string]any{"status": gate.Regressed, "values": valuesJSON(g.Total.Values)},
 	}
-	place := g.sarifLocation(nil)
+	place := g.sarifPlace(nil)
 	for i := range g.Rows {
 		if f := blamed(g.Rows[i].Site); f != nil {
-			place = g.sarifLocation(f)
+			place = g.sarifPlace(f)
 			break
 		}
 	}
@@ -271,42 +274,72 @@ func (g *Report) sarifStack(what string, frames []baseline.Frame) sarifStack {
 	return out
 }
 
-// sarifLocation is the location of a frame. A frame without a source file is located in its module,
+// sarifPlace is the location of a result. A function without a source file is located in its module,
 // because viewers need a file.
-func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
+func (g *Report) sarifPlace(f *baseline.Frame) sarifLocation {
 	if f == nil {
 		f = &baseline.Frame{Module: g.Current.Meta.Program}
 	}
-	out := sarifLocation{}
-	if f.Function != "" {
-		out.Logical = []sarifLogical{{text.Clip(f.Function, maxName), "function"}}
-	}
-	switch {
-	case f.File != "":
-		out.Physical = &sarifPhysical{Artifact: g.sarifFile(f.File)}
-		if f.Line > 0 {
-			out.Physical.Region = &sarifRegion{f.Line}
-		}
-	case f.Module != "":
-		out.Physical = &sarifPhysical{Artifact: sarifURI{URI: relativeURI(path.Base(f.Module)), BaseID: sourceRootID}}
-	default:
-		out.Physical = &sarifPhysical{Artifact: sarifURI{URI: "unknown", BaseID: sourceRootID}}
+	out := g.sarifLocation(f)
+	if out.Physical == nil {
+		file := path.Base(cmp.Or(f.File, f.Module, "unknown"))
+		out.Physical = &sarifPhysical{Artifact: sarifURI{URI: relativeURI(file)}}
 	}
 	return out
 }
 
-// sarifFile is a source file. It is relative to the root of the source tree if it is below it, or
-// relative in DWARF.
-func (g *Report) sarifFile(file string) sarifURI {
-	file = path.Clean(file)
-	if !path.IsAbs(file) {
-		return sarifURI{URI: relativeURI(file), BaseID: sourceRootID}
+// sarifLocation is the location of a frame: its function, and its source file if that is known.
+func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
+	out := sarifLocation{}
+	if f.Function != "" {
+		out.Logical = []sarifLogical{{text.Clip(f.Function, maxName), "function"}}
+	}
+	file, ok := g.sarifFile(f)
+	if !ok {
+		return out
+	}
+	out.Physical = &sarifPhysical{Artifact: file}
+	if f.Line > 0 {
+		out.Physical.Region = &sarifRegion{f.Line}
+	}
+	return out
+}
+
+// sarifFile is the source file of a frame. It is relative to the root of the source tree if it is
+// below it, or if it is relative in the DWARF of the user's own code. ok is false for other relative
+// paths, such as csu/libc-start.c, which are below an unknown directory.
+func (g *Report) sarifFile(f *baseline.Frame) (file sarifURI, ok bool) {
+	name := path.Clean(f.File)
+	switch {
+	case f.File == "":
+		return sarifURI{}, false
+	case !path.IsAbs(name):
+		return sarifURI{URI: relativeURI(name), BaseID: sourceRootID}, g.own(f)
 	}
 	root := path.Clean("/" + g.SourceRoot)
-	if rest, ok := strings.CutPrefix(file, strings.TrimSuffix(root, "/")+"/"); ok && g.SourceRoot != "" {
-		return sarifURI{URI: relativeURI(rest), BaseID: sourceRootID}
+	if rest, below := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/"); below && g.SourceRoot != "" {
+		return sarifURI{URI: relativeURI(rest), BaseID: sourceRootID}, true
 	}
-	return sarifURI{URI: (&url.URL{Scheme: "file", Path: file}).String()}
+	return sarifURI{URI: (&url.URL{Scheme: "file", Path: name}).String()}, true
+}
+
+// systemModule matches the paths of libraries of the system, and of packages of Python.
+var systemModule = regexp.MustCompile(`^/(usr/)?lib[a-z0-9]*/|/(site|dist)-packages/`)
+
+// own reports whether a frame is of the user's own code: of a script, of the program, or of a library
+// that is not one of the system or of a language.
+func (g *Report) own(f *baseline.Frame) bool {
+	program := &g.Current.Meta
+	switch {
+	case f.Script():
+		return !systemModule.MatchString(f.File)
+	case !program.Interpreted() && path.Base(f.Module) == path.Base(program.Program):
+		return true
+	case systemModule.MatchString(f.Module):
+		return false
+	}
+	c := siteview.ClassOf(f)
+	return c == class.Application || c == class.Library
 }
 
 // relativeURI escapes a path so that it is always a relative reference.

@@ -46,7 +46,7 @@ func parts(v gate.Value) string {
 	case v.Noise <= 0 || math.Abs(v.Moved) >= 1: // the noise is compared only with what did not move
 		return percentText(v)
 	case math.Abs(v.Z) >= gate.MaxZ:
-		return percentText(v) + ", far above the noise"
+		return fmt.Sprintf("%s, more than %d × noise", percentText(v), gate.MaxZ)
 	}
 	return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
 }
@@ -60,6 +60,10 @@ func percentText(v gate.Value) string {
 		return fmt.Sprintf("%+.*f %%", digits(100*v.Delta()/v.Before), 100*v.Delta()/v.Before)
 	case v.Before > 0:
 		return fmt.Sprintf("%.0f times", v.After/v.Before)
+	case v.Metric == gate.MetricSlope && v.Before < 0 && v.After < 0:
+		return "it shrank in both"
+	case v.Metric == gate.MetricSlope && v.Before < 0:
+		return "it shrank before"
 	case v.Metric == gate.MetricSlope:
 		return "from no growth"
 	}
