@@ -32,7 +32,7 @@ func TestHelp(t *testing.T) {
 	goldens, err := filepath.Glob("testdata/help/*.txt")
 	require.NoError(t, err)
 	seen := map[string]bool{}
-	for _, c := range allCommands((&app{}).root()) {
+	for _, c := range describedCommands((&app{}).root()) {
 		args := strings.Fields(c.CommandPath())[1:]
 		golden := filepath.Join("testdata/help", strings.ReplaceAll(c.CommandPath(), " ", "-")+".txt")
 		seen[golden] = true
@@ -64,6 +64,17 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 			continue // is a part of cobra, or for packages
 		}
 		out = append(out, allCommands(c)...)
+	}
+	return out
+}
+
+// describedCommands returns all commands, those that print the completions of shells included.
+func describedCommands(root *cobra.Command) []*cobra.Command {
+	out := allCommands(root)
+	for _, c := range root.Commands() {
+		if c.Name() == completion.Name {
+			out = append(append(out, c), c.Commands()...)
+		}
 	}
 	return out
 }
@@ -124,7 +135,7 @@ func TestFewFlags(t *testing.T) {
 // TestFirstScreen checks that the help of every command begins with a text about what the command does, and
 // has an example.
 func TestFirstScreen(t *testing.T) {
-	for _, c := range allCommands((&app{}).root()) {
+	for _, c := range describedCommands((&app{}).root()) {
 		if c.HasParent() {
 			require.Regexp(t, `^[A-Z][a-z]+s `, c.Long, "%s: begins with what it does", c.CommandPath())
 		}

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/addresses"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/baselines"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/fleet"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -64,7 +66,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.holdersCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), baselines.Command(&a.Console))
 	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console), fleet.PushCommand(&a.Console))
-	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
+	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), addresses.Command(&a.Console))
 	cmd.AddCommand(a.versionCommand())
 	packaging.AddTo(cmd)
 	cmd.SetHelpCommand(helpCommand())
@@ -72,13 +74,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	cmd.SetIn(a.In)
 	cmd.SetOut(output.Characters(a.Out))
 	cmd.SetErr(a.Err)
-	cmd.InitDefaultCompletionCmd() // keeps the output that is set
-	for _, c := range cmd.Commands() {
-		if c.Name() == "completion" {
-			c.Short = "print a shell completion script"
-			c.Args, c.RunE = help.Subcommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-	}
+	completion.AddCommand(cmd) // keeps the output that is set
 	return cmd
 }
 

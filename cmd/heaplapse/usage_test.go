@@ -24,8 +24,11 @@ help bogus                               | unknown command "bogus"; see heaplaps
 baseline lst                             | unknown command "lst": did you mean heaplapse baseline list?; see heaplapse baseline --help
 fleet bogus                              | unknown command "bogus"; see heaplapse fleet --help
 completion tcsh                          | unknown command "tcsh"; see heaplapse completion --help
+completion bash extra                    | 1 argument: the command is heaplapse completion bash; see heaplapse completion bash --help
 version now                              | 1 argument: the command is heaplapse version; see heaplapse version --help
 --bogus                                  | unknown flag: --bogus; see heaplapse --help
+-version                                 | unknown flag: -version: did you mean --version?; see heaplapse --help
+-help                                    | unknown flag: -help: did you mean --help?; see heaplapse --help
 growth                                   | no PATH given: name a directory, a file or a prefix of snapshots; see heaplapse growth --help
 growth emptyy                            | emptyy: no such file or directory, and no heap snapshots have this prefix: did you mean empty?
 growth ./above/a/p.001.heap              | ./above/a/p.001.heap: no such file or directory, and no heap snapshots have this prefix: did you mean ./above/a/p.0001.heap?
@@ -47,6 +50,11 @@ growth $D/leaky --formt json             | unknown flag: --formt: did you mean -
 growth $D/leaky --json                   | unknown flag: --json: use --format json; see heaplapse growth --help
 growth $D/leaky --evidnce x              | unknown flag: --evidnce: did you mean --evidence?; see heaplapse growth --help
 growth $D/leaky -z                       | unknown flag: -z; see heaplapse growth --help
+growth $D/leaky -top 3                   | unknown flag: -top: did you mean --top?; see heaplapse growth --help
+growth $D/leaky --help-al                | unknown flag: --help-al: did you mean --help-all?; see heaplapse growth --help
+growth $D/leaky --pid 3                  | unknown flag: --pid: use --process PID; see heaplapse growth --help
+holders --pid 3                          | unknown flag: --pid: the number of a process is an argument: heaplapse holders PID; see heaplapse holders --help
+holders 3 --rs                           | unknown flag: --rs: did you mean --rss?; see heaplapse holders --help
 growth $D/leaky --until                  | --until has no value: want --until WHEN; see heaplapse growth --help
 growth $D/leaky -o                       | --output has no value: want --output FILE; see heaplapse growth --help
 growth $D/leaky --since yesterday        | --since yesterday: want the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)
@@ -130,6 +138,7 @@ symbolize -e note.txt                    | note.txt: not a readable ELF file: it
 symbolize 0x1139                         | unexpected argument 0x1139: addresses are read from standard input, one a line; see heaplapse symbolize --help
 scrape                                   | no URL given: heaplapse scrape http://HOST:PORT; see heaplapse scrape --help
 scrape ftp://localhost                   | a URL cannot be parsed: want http://HOST:PORT or a full URL; a password in it must be percent-encoded
+scrape http://127.0.0.1:99999            | port 99999 of a URL: want a port from 1 to 65535
 scrape localhost --every often           | --every often: want auto, or a time above 0, such as 30s or 5m; see heaplapse scrape --help
 scrape localhost --duration 5            | --duration 5: want a time such as 90s, 10m or 1h30m; see heaplapse scrape --help
 scrape localhost --header @nofile        | --header: nofile: no such file or directory: check the path; see heaplapse scrape --help
@@ -142,8 +151,10 @@ fleet query leaks                        | 1 argument: the command is heaplapse 
 fleet query leak out                     | no question "leak"; there are blast-radius, build-against-previous, coverage, first-bad-build, leaks, memory-limit, new-known-fixed, only-with, outliers
 fleet query leaks nodir                  | nodir: no table runs: fleet export writes it
 fleet query leaks x --print mysql        | --print mysql: want duckdb, spark, clickhouse, trino or bigquery; see heaplapse fleet query --help
+fleet query leaks x --duckdb nosuch      | --duckdb nosuch: there is no such program: want the path of duckdb, or of a Python that has the package duckdb; see heaplapse fleet query --help
 fleet compact nodir                      | nodir: no tables of a fleet: fleet export writes them
 record                                   | 125 no command given: heaplapse record -- CMD ARG…; see heaplapse record --help
+record --out x -- ls                     | 125 unknown flag: --out: did you mean --output?; see heaplapse record --help
 record --engine valgrind -- ls           | 125 --engine valgrind: want builtin, tcmalloc, jemalloc or auto; see heaplapse record --help
 record --every often -- ls               | 125 --every often: want auto, 0, or a time such as 30s or 5m; see heaplapse record --help
 record --keep -4 -- ls                   | 125 --keep -4: want a whole number, 0 or more; see heaplapse record --help
@@ -166,7 +177,7 @@ attach 0 --every x                       | 125 --every x: want auto, 0, or a tim
 `
 
 // rawErrors are texts of libraries that must not reach the user.
-var rawErrors = regexp.MustCompile(`strconv|parsing|heaplapse: yaml|invalid argument|flag needs|shorthand|accepts |requires |(open|stat|create|mkdir) \S+:|Usage:|usage:`)
+var rawErrors = regexp.MustCompile(`dial tcp|exec: |unknown command "\w+" for|strconv|parsing|heaplapse: yaml|invalid argument|flag needs|shorthand|accepts |requires |(open|stat|create|mkdir) \S+:|Usage:|usage:`)
 
 // TestWrongUsages checks that the answer to a wrong command line is one line that says what to do, that
 // nothing is on standard output, and the exit status.

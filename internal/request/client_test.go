@@ -144,4 +144,8 @@ func TestURLs(t *testing.T) {
 		_, err := request.ParseURL(text)
 		require.ErrorIs(t, err, request.ErrURL, text)
 	}
+	for _, text := range []string{"h:99999", "http://h:0", "https://u:p@h:65536/x"} {
+		_, err := request.ParseURL(text)
+		require.ErrorContains(t, err, "want a port from 1 to 65535", text)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"regexp/syntax"
@@ -65,6 +66,16 @@ func existing(to *string, what string) pflag.Value {
 	return text{to, func(path string) error {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("does not exist here: want the path of %s", what)
+		}
+		return nil
+	}, "string"}
+}
+
+// Program returns the value of a flag for a program, which is a path or is found in PATH. what is what it is.
+func Program(to *string, what string) pflag.Value {
+	return text{to, func(name string) error {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("there is no such program: want the path of %s", what)
 		}
 		return nil
 	}, "string"}

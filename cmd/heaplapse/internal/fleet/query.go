@@ -51,7 +51,8 @@ location that the engine reads. duckdb, spark and clickhouse are tested, the oth
 	}
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
 		queryEngines.Var(flags, &f.print, "", "do not run the question: write it for `ENGINE`: "+queryEngines.String())
-		flags.StringVar(&f.duckdb, "duckdb", "", "run the `PROGRAM`: duckdb, or a Python that has the package duckdb")
+		program := flagset.Program(&f.duckdb, "duckdb, or of a Python that has the package duckdb")
+		flags.Var(program, "duckdb", "run the `PROGRAM`: duckdb, or a Python that has the package duckdb")
 	})
 	queryEngines.Complete(cmd)
 	f.Add(cmd, "text", "csv", "json")
