@@ -105,6 +105,8 @@ gate --current $D/leaky                  | --baseline is missing: an earlier goo
 gate $D/leaky $D/leaky                   | unexpected argument $D/leaky: use --baseline PATH for each run, name the directory of baselines, or quote the pattern; see heaplapse gate --help
 gate --baseline nodir --current $D/leaky | nodir: no such file or directory, and no heap snapshots have this prefix
 gate --baseline pinned= --current x      | --baseline pinned=: want the path of the reference run; see heaplapse gate --help
+gate --baseline pined=x --current x      | --baseline pined=x: pined= is unknown: want pinned=x for the reference run, or ./pined=x for a path; see heaplapse gate --help
+gate --baseline bogus=x --current x      | --baseline bogus=x: bogus= is unknown: want pinned=x for the reference run, or ./bogus=x for a path; see heaplapse gate --help
 gate --percent ten                       | --percent ten: want a percentage, such as 10 or 0.5%; see heaplapse gate --help
 gate --z x                               | --z x: want a number, 0 or more; see heaplapse gate --help
 gate --bytes 1XB                         | --bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse gate --help
