@@ -49,7 +49,9 @@ error, unreadable input, or no verdict although a check needs one.`,
 		Args:          help.Subcommand,
 		RunE:          func(*cobra.Command, []string) error { return a.start(version) },
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cmp.Or(a.configure(cmd), output.CheckName(cmd))
+		},
 	}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&version, "version", false, "print version and platform")

@@ -76,6 +76,11 @@ growth $D/leaky --snapshots 1            | --snapshots: 1 is not a number from 2
 growth $D/leaky -o nodir/x.txt           | --output nodir/x.txt: there is no directory nodir: make it first; see heaplapse growth --help
 growth $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse growth --help
 growth $D/leaky -o note.txt/x            | --output note.txt/x: note.txt is a file: want a directory there; see heaplapse growth --help
+growth $D/leaky -o text=-                | -o text=-: want the name of a file: --format text -o -
+growth $D/leaky -o junit=x               | -o junit=x: want the name of a file: -o x
+growth $D/leaky -o x.pdf                 | -o x.pdf: the output is text: name it x.txt
+growth $D/leaky -o x.json                | -o x.json: the output is text: --format json writes JSON, or name it x.txt
+growth $D/leaky -o x.json.gz --format json | -o x.json.gz: the output is JSON: name it x.json
 growth $D/leaky --suppressions nofile    | --suppressions: nofile: no such file or directory: check the path
 growth $D/leaky --suppressions empty     | --suppressions: empty: a directory, where a file is needed: check the path
 growth $D/leaky --suppressions note.txt  | --suppressions: note.txt:1: want leak:PATTERN, found "hello"
@@ -89,6 +94,8 @@ growth $D/leaky --config note.txt        | note.txt:1: the file: want keys and v
 growth -- $D/leaky --top 3               | --top is no PATH: flags are given before --; see heaplapse growth --help
 report $D/leaky report.html              | report.html is no PATH of snapshots: -o report.html writes the page there; see heaplapse report --help
 report $D/leaky -o r.pdf                 | -o r.pdf: the page is HTML: name it r.html, and let a browser print it
+report $D/leaky --format md -o r.html    | -o r.html: the output is Markdown: --format html writes HTML, or name it r.md
+report $D/leaky --format html -o r.md    | -o r.md: the output is HTML: --format md writes Markdown, or name it r.html
 report $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse report --help
 report $D/leaky -o nodir/r.html          | --output nodir/r.html: there is no directory nodir: make it first; see heaplapse report --help
 report $D/leaky -o r.html --moments 1    | --moments 1: want 2 or more
@@ -113,10 +120,14 @@ gate --bytes 1XB                         | --bytes 1XB: want a size, such as 64K
 gate -o jsn=x                            | --output jsn=x: jsn is no format: want text, json, markdown, junit, sarif, pprof; see heaplapse gate --help
 gate -o x.json                           | --output x.json: want a format: json=x.json, or text=x.json for the table; see heaplapse gate --help
 gate -o json=                            | --output json=: want the name of a file, or - for standard output; see heaplapse gate --help
+gate -o junit                            | --output junit: want the name of a file, or - for standard output: junit=FILE, junit=-; see heaplapse gate --help
+gate -o x.pdf                            | --output x.pdf: the output is text: name it x.txt; see heaplapse gate --help
+gate --format junit                      | unknown flag: --format: use -o FORMAT=FILE, such as -o junit=-; see heaplapse gate --help
 gate -o json=x -o junit=x                | --output junit=x: json and junit cannot both go to x; see heaplapse gate --help
 gate -o json=nodir/x                     | --output json=nodir/x: there is no directory nodir: make it first; see heaplapse gate --help
 baseline save out                        | 1 argument: the command is heaplapse baseline save DIR PATH…; see heaplapse baseline save --help
 baseline save out nodir                  | nodir: no such file or directory, and no heap snapshots have this prefix
+baseline save recording $D/leaky         | recording holds a recording, not baselines: the command is heaplapse baseline save DIR PATH…
 baseline save out $D/leaky --label x     | --label x: want KEY=VALUE
 baseline save out x --demangle full      | --demangle full: summaries contain simple names, so that they are comparable; see heaplapse baseline save --help
 baseline list                            | no argument: the command is heaplapse baseline list DIR; see heaplapse baseline list --help
@@ -129,11 +140,13 @@ convert $D/leaky -o c.pb.gz              | -o c.pb.gz: 24 results do not fit in 
 convert $D/leaky -o c --merge --delta    | --merge, --delta and --diff exclude each other: give one of them
 convert $D/leaky -o c --diff             | --diff takes two PATHs, base and current; there are 1
 convert $D/leaky -o c --format svg       | --format svg: want pprof, folded or json; see heaplapse convert --help
+convert $D/leaky -o c.svg                | -o c.svg: the output is a profile of pprof: name it c.pb.gz
 top $D/leaky --snapshot 99               | --snapshot 99: want a number from 1 to 24
 top $D/leaky --sample cpu                | --sample cpu: want inuse_space, inuse_objects, alloc_space or alloc_objects; see heaplapse top --help
 view $D/leaky --port 99999               | --port 99999: want 0 to 65535
 info nodir                               | nodir: no such file or directory, and no heap snapshots have this prefix
 bundle $D/leaky -o nodir/b.tar.zst       | --output nodir/b.tar.zst: there is no directory nodir: make it first; see heaplapse bundle --help
+bundle $D/leaky -o heap.zip              | -o heap.zip: the output is an archive: name it heap.heaplapse.tar.zst
 symbolize                                | symbolize: -e FILE is missing: the ELF file that the addresses belong to
 symbolize -e nofile                      | nofile: no such file or directory: check the path
 symbolize -e note.txt                    | note.txt: not a readable ELF file: it has 6 bytes, fewer than an ELF header
@@ -190,14 +203,14 @@ func TestWrongUsages(t *testing.T) {
 	data, err := filepath.Abs(testutil.Data(t))
 	require.NoError(t, err)
 	dir := t.TempDir()
-	for _, name := range []string{"empty", "summaries", "above/a", "above/b"} {
+	for _, name := range []string{"empty", "summaries", "above/a", "above/b", "recording"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	for name, content := range map[string]string{
 		"note.txt": "hello\n", "result.json": "{}\n", "some.zip": "PK\x03\x04\n", "none.heap": "",
 		"program": "\x7fELF" + strings.Repeat("\x00", 100), "cut.heaplapse.tar.zst": "\x28\xb5\x2f\xfd\x04",
 		"some.heapsnapshot": `{"snapshot":{"meta":{"node_fields":["type"]}}}`, "app.py": "import os\n", "app.c": "int main;\n",
-		"summaries/x.baseline.json.gz": "", "above/a/p.0001.heap": "", "above/b/p.0001.heap": "",
+		"recording/heaplapse.manifest.jsonl": "{}", "summaries/x.baseline.json.gz": "", "above/a/p.0001.heap": "", "above/b/p.0001.heap": "",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}

@@ -54,6 +54,8 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	switch {
 	case name == "json" && cmd.Flags().Lookup("format") != nil:
 		instead = ": use --format json"
+	case name == "format" && cmd.Name() == "gate":
+		instead = ": use -o FORMAT=FILE, such as -o junit=-"
 	case name == "pid" && cmd.Flags().Lookup("process") != nil:
 		instead = ": use --process PID"
 	case name == "pid":
