@@ -40,7 +40,7 @@ If the service stops answering, scrape tries again until it does. Several URLs a
 processes, each with snapshots of its own.
 
 Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 2.`,
-		Args: help.Some("no URL given: heaplapse scrape http://HOST:PORT"),
+		Args: help.SomeURL("no URL given: heaplapse scrape http://HOST:PORT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.URLs = args
 			return a.scrape(cmd, &f)

@@ -152,7 +152,8 @@ symbolize -e nofile                      | nofile: no such file or directory: ch
 symbolize -e note.txt                    | note.txt: not a readable ELF file: it has 6 bytes, fewer than an ELF header
 symbolize 0x1139                         | unexpected argument 0x1139: addresses are read from standard input, one a line; see heaplapse symbolize --help
 scrape                                   | no URL given: heaplapse scrape http://HOST:PORT; see heaplapse scrape --help
-scrape ftp://localhost                   | a URL cannot be parsed: want http://HOST:PORT or a full URL; a password in it must be percent-encoded
+scrape ftp://localhost                   | a URL begins with ftp://: want http:// or https://
+scrape 4711                              | 4711 is no URL: heaplapse attach 4711 records a process, and heaplapse scrape http://localhost:4711 a service at a port; see heaplapse scrape --help
 scrape http://127.0.0.1:99999            | port 99999 of a URL: want a port from 1 to 65535
 scrape localhost --every often           | --every often: want auto, or a time above 0, such as 30s or 5m; see heaplapse scrape --help
 scrape localhost --duration 5            | --duration 5: want a time such as 90s, 10m or 1h30m; see heaplapse scrape --help
@@ -160,11 +161,14 @@ scrape localhost --header @nofile        | --header: nofile: no such file or dir
 scrape localhost --cacert note.txt       | --cacert: note.txt has no certificate in PEM form
 push $D/leaky                            | no server given: use --to and --url; see heaplapse push --help
 push $D/leaky --to loki                  | --to loki: want pyroscope or parca; see heaplapse push --help
+push $D/leaky --to parca --url ftp://x   | --url: a URL begins with ftp://: want http:// or https://; see heaplapse push --help
+push $D/leaky --to parca --url notaurl --service s | --url notaurl: want the URL of the server, such as http://HOST:4040; see heaplapse push --help
 fleet export $D/leaky                    | no -o DIR given: name the directory of the tables
 fleet export $D/leaky -o out             | no --service NAME given: sites are compared between the hosts of a service
 fleet query leaks                        | 1 argument: the command is heaplapse fleet query QUESTION DIR; see heaplapse fleet query --help
 fleet query leak out                     | no question "leak"; there are blast-radius, build-against-previous, coverage, first-bad-build, leaks, memory-limit, new-known-fixed, only-with, outliers
 fleet query leaks nodir                  | nodir: no table runs: fleet export writes it
+fleet query leaks s3://x/y               | s3://x/y: no directory on this machine: --print duckdb writes the question for a database that reads it
 fleet query leaks x --print mysql        | --print mysql: want duckdb, spark, clickhouse, trino or bigquery; see heaplapse fleet query --help
 fleet query leaks x --duckdb nosuch      | --duckdb nosuch: there is no such program: want the path of duckdb, or of a Python that has the package duckdb; see heaplapse fleet query --help
 fleet compact nodir                      | nodir: no tables of a fleet: fleet export writes them

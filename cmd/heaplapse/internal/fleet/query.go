@@ -83,6 +83,9 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 		}
 		return output.Lines(c.Out, strings.TrimSuffix(text, "\n"))
 	}
+	if strings.Contains(dir, "://") {
+		return fmt.Errorf("%s: no directory on this machine: --print duckdb writes the question for a database that reads it", dir)
+	}
 	answer, err := query.Ask(ctx, q, filepath.Clean(dir), f.duckdb)
 	if errors.Is(err, query.ErrNoDuckDB) {
 		err = fmt.Errorf("%w: install one of them (python3 -m pip install duckdb, or the program from duckdb.org), "+
