@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -59,6 +60,29 @@ func CheckOutput(path string) error {
 		return fmt.Errorf("%s is a file: want a directory there", dir)
 	}
 	return nil
+}
+
+// OutputDir returns the value of a flag for a directory that is written. placeholders are the letters
+// that may follow % in its name; if there are none, % has no meaning.
+func OutputDir(to *string, placeholders string) pflag.Value {
+	return text{to, func(path string) error {
+		if path == "" {
+			return errors.New("want the name of a directory")
+		}
+		rest := path
+		for placeholders != "" {
+			_, after, found := strings.Cut(rest, "%")
+			if !found {
+				return nil
+			}
+			if after == "" || !strings.ContainsRune(placeholders+"%", rune(after[0])) {
+				return fmt.Errorf("%%%.1s is unknown: want %%%s; %%%% is a percent sign", after,
+					strings.Join(strings.Split(placeholders, ""), ", %"))
+			}
+			rest = after[1:]
+		}
+		return nil
+	}, "string"}
 }
 
 // existing returns the value of a flag for a file or directory that must exist. what is what it is.

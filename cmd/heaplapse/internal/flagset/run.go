@@ -63,6 +63,9 @@ func ParseLabels(list []string) (map[string]string, error) {
 		if !ok || key == "" {
 			return nil, fmt.Errorf("--label %s: want KEY=VALUE", l)
 		}
+		if other, ok := labels[key]; ok {
+			return nil, fmt.Errorf("--label %s: %s is %q already: give each KEY once", l, key, other)
+		}
 		labels[key] = value
 	}
 	return labels, nil
