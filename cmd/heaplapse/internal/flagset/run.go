@@ -27,7 +27,7 @@ type Run struct {
 // Add adds the flags.
 func (f *Run) Add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: a hash of the recorded command line)")
+		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: the recorded command line)")
 		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
 		f.DefineRules(flags)
 		f.Usual = "the sum of all"
