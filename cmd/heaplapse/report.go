@@ -99,7 +99,7 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 			return err
 		}
 		defer g.Close()
-		return f.Emit(a.Out, g.Markdown)
+		return f.Markdown(a.Out, g.Markdown)
 	}
 	pages := page.Pages{Options: page.Options{Tool: build.Tool(), Moments: f.moments}}
 	f.all = true // the page shows every site

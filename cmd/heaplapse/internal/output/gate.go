@@ -182,9 +182,12 @@ func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
 			}
 			write := func(w io.Writer) error { return o.write(report, w) }
 			var err error
-			if path == "-" && o.name == "text" {
+			switch {
+			case path == "-" && o.name == "text":
 				err = Text(stdout, write)
-			} else {
+			case o.name == "markdown":
+				err = Put(onTerminal(stdout), path, write)
+			default:
 				err = Put(stdout, path, write)
 			}
 			if err != nil {
