@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -66,6 +67,31 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 		out = append(out, allCommands(c)...)
 	}
 	return out
+}
+
+// TestHelpFitsTheTerminal checks that lines are as wide as the terminal at most, and that no word is lost. A word
+// that is wider is on a line of its own.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	printed := func(c *cobra.Command, width int) string {
+		var b bytes.Buffer
+		c.Root().SetOut(&b)
+		help.Printer{Width: width}.Help(c, nil)
+		return b.String()
+	}
+	for _, c := range describedCommands((&app{}).root()) {
+		c.InitDefaultHelpFlag()
+		want := printed(c, 0)
+		require.Equal(t, want, printed(c, help.HelpWidth), c.CommandPath())
+		for _, width := range []int{1, 40, 41, 60, 80, 99} {
+			text := printed(c, width)
+			require.Equal(t, strings.Fields(want), strings.Fields(text), c.CommandPath())
+			for line := range strings.Lines(text) {
+				if words := strings.Fields(line); len(words) > 1 {
+					require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), max(width, 40), "%s: %s", c.CommandPath(), line)
+				}
+			}
+		}
+	}
 }
 
 // describedCommands returns all commands, those that print the completions of shells included.
