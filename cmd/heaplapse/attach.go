@@ -66,7 +66,7 @@ recorded, and was left alone; 127: there is no such process.`,
 func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Process, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.Container, "container", "", "the container `NAME` on this host: a name or ID of docker, podman, containerd or runc, POD/CONTAINER")
-		flags.Var(flagset.Time(&f.Duration, 0), "duration", "detach after `TIME`, like 10m (default: ^C does)")
+		flags.Var(flagset.Limit(&f.Duration), "duration", "detach after `TIME`, like 10m (default: ^C does)")
 		f.scope.add(flags)
 		flags.BoolVar(&f.Wait, "wait", false, "if the process is busy, stopped or traced, wait until it can be recorded")
 		flags.BoolVar(&f.detachOnly, "detach-only", false, "end a recording that another heaplapse attach has begun")
@@ -81,7 +81,7 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 		flags.Var(&f.keepBytes, "keep-bytes", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
+		flags.VarP(flagset.OutputDir(&f.Dir, ""), "output", "o", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
 		addNoBundle(flags, &f.noBundle)
 	})
 	help.Levels(cmd, "container duration main-only follow-children detach-only every sample-period keep output",

@@ -28,13 +28,13 @@ type gateFlags struct {
 	flagset.Run
 	flagset.Base
 	output.Gate
-	baselines       []string
-	current, pinned string
-	suppressions    []string
-	evidence        []string
-	thresholds      gate.Override
-	force, require  bool
-	next            string // a command about the run that is judged; it may be empty
+	flagset.Baselines
+	current        string
+	suppressions   []string
+	evidence       []string
+	thresholds     gate.Override
+	force, require bool
+	next           string // a command about the run that is judged; it may be empty
 }
 
 func (a *app) gateCommand() *cobra.Command {
@@ -69,10 +69,10 @@ not comparable.`,
 
 func (f *gateFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.Var(baselineValue{f}, "baseline", "an earlier good run, or a baseline set, at `PATH` (repeatable; a quoted glob pattern takes all that match); pinned=PATH is the reference run, which slow drift is measured against (default: that of the baseline set)")
+		flags.Var(f.Value(), "baseline", "an earlier good run, or a baseline set, at `PATH` (repeatable; a quoted glob pattern takes all that match); pinned=PATH is the reference run, which slow drift is measured against (default: that of the baseline set)")
 		flags.StringVar(&f.current, "current", "", "the run to judge, at `PATH`")
 	})
-	help.Alias(cmd, "pinned", "baseline", pinnedValue{f})
+	help.Alias(cmd, "pinned", "baseline", f.Reference())
 	f.Run.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: `FILE` has one leak:PATTERN per line, as for LeakSanitizer (repeatable)")
@@ -179,7 +179,7 @@ func (f *gateFlags) growthCommand(flags *pflag.FlagSet) string {
 // absent tells which paths have no earlier runs.
 func (f *gateFlags) absent() string {
 	var list []string
-	for _, path := range f.baselines {
+	for _, path := range f.Paths {
 		why, absent := pipeline.Absent(path)
 		if !absent {
 			why = "has no other run"
@@ -193,7 +193,7 @@ func (f *gateFlags) check() error {
 	switch {
 	case f.current == "":
 		return errors.New("--current is missing: the run to judge; see heaplapse gate --help")
-	case len(f.baselines) == 0 && f.pinned == "":
+	case len(f.Paths) == 0 && f.Pinned == "":
 		return errors.New("--baseline is missing: an earlier good run, or a directory of them; see heaplapse gate --help")
 	}
 	return f.Gate.Check()
@@ -256,52 +256,14 @@ func (t threshold) String() string { return "" }
 // Type is that of a number in the help.
 func (t threshold) Type() string { return "number" }
 
-// baselineValue is the value of --baseline: a run, or the reference run.
-type baselineValue struct{ *gateFlags }
-
-func (v baselineValue) Set(text string) error {
-	if path, ok := strings.CutPrefix(text, "pinned="); ok {
-		return pinnedValue(v).Set(path)
-	}
-	if text == "" {
-		return errors.New("want the path of an earlier good run, or of a baseline set")
-	}
-	v.baselines = append(v.baselines, text)
-	return nil
-}
-
-func (v baselineValue) String() string { return "" }
-
-// Type is that of a text in the help.
-func (v baselineValue) Type() string { return "stringArray" }
-
-// GetSlice returns the paths, for completions.
-func (v baselineValue) GetSlice() []string { return v.baselines }
-
-// pinnedValue is the value of an older flag for the reference run.
-type pinnedValue struct{ *gateFlags }
-
-func (v pinnedValue) Set(path string) error {
-	if path == "" {
-		return errors.New("want the path of the reference run")
-	}
-	v.pinned = path
-	return nil
-}
-
-func (v pinnedValue) String() string { return "" }
-
-// Type is that of a text in the help.
-func (v pinnedValue) Type() string { return "string" }
-
 // earlier returns which runs the current one is compared with. Those that are snapshots have done
 // an unknown amount of work.
 func (f *gateFlags) earlier(snapshots pipeline.Summary) *pipeline.Earlier {
 	snapshots.Source = f.Base.Of(snapshots.Source)
 	snapshots.Work = 0
 	return &pipeline.Earlier{
-		Paths:     f.baselines,
-		Reference: f.pinned,
+		Paths:     f.Paths,
+		Reference: f.Pinned,
 		Current:   f.current,
 		Force:     f.force,
 		Snapshots: snapshots,

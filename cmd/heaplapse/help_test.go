@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -32,7 +33,7 @@ func TestHelp(t *testing.T) {
 	goldens, err := filepath.Glob("testdata/help/*.txt")
 	require.NoError(t, err)
 	seen := map[string]bool{}
-	for _, c := range allCommands((&app{}).root()) {
+	for _, c := range describedCommands((&app{}).root()) {
 		args := strings.Fields(c.CommandPath())[1:]
 		golden := filepath.Join("testdata/help", strings.ReplaceAll(c.CommandPath(), " ", "-")+".txt")
 		seen[golden] = true
@@ -64,6 +65,42 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 			continue // is a part of cobra, or for packages
 		}
 		out = append(out, allCommands(c)...)
+	}
+	return out
+}
+
+// TestHelpFitsTheTerminal checks that lines are as wide as the terminal at most, and that no word is lost. A word
+// that is wider is on a line of its own.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	printed := func(c *cobra.Command, width int) string {
+		var b bytes.Buffer
+		c.Root().SetOut(&b)
+		help.Printer{Width: width}.Help(c, nil)
+		return b.String()
+	}
+	for _, c := range describedCommands((&app{}).root()) {
+		c.InitDefaultHelpFlag()
+		want := printed(c, 0)
+		require.Equal(t, want, printed(c, help.HelpWidth), c.CommandPath())
+		for _, width := range []int{1, 40, 41, 60, 80, 99} {
+			text := printed(c, width)
+			require.Equal(t, strings.Fields(want), strings.Fields(text), c.CommandPath())
+			for line := range strings.Lines(text) {
+				if words := strings.Fields(line); len(words) > 1 {
+					require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), max(width, 40), "%s: %s", c.CommandPath(), line)
+				}
+			}
+		}
+	}
+}
+
+// describedCommands returns all commands, those that print the completions of shells included.
+func describedCommands(root *cobra.Command) []*cobra.Command {
+	out := allCommands(root)
+	for _, c := range root.Commands() {
+		if c.Name() == completion.Name {
+			out = append(append(out, c), c.Commands()...)
+		}
 	}
 	return out
 }
@@ -124,7 +161,7 @@ func TestFewFlags(t *testing.T) {
 // TestFirstScreen checks that the help of every command begins with a text about what the command does, and
 // has an example.
 func TestFirstScreen(t *testing.T) {
-	for _, c := range allCommands((&app{}).root()) {
+	for _, c := range describedCommands((&app{}).root()) {
 		if c.HasParent() {
 			require.Regexp(t, `^[A-Z][a-z]+s `, c.Long, "%s: begins with what it does", c.CommandPath())
 		}

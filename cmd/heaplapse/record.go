@@ -98,7 +98,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		engines.Var(flags, &f.Engine, "auto", "the heap profiler `NAME`: "+engines.String())
 		flags.Var(flagset.Library(&f.Library), "library", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
 		flags.BoolVar(&f.orFail, "or-fail", false, "do not run CMD if it cannot be recorded, and exit with 125")
-		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end the program with SIGTERM after `TIME`, like 2h")
+		flags.Var(flagset.Limit(&f.Duration), "duration", "end the program with SIGTERM after `TIME`, like 2h")
 		f.scope.add(flags)
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
 		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible to tcmalloc and jemalloc (sets PYTHONMALLOC=malloc)")
@@ -115,7 +115,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.Var(&f.keepBytes, "keep-bytes", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory); in it %t is the time, %p the process number of record, %n the first free number")
+		flags.VarP(flagset.OutputDir(&f.Dir, "tpn"), "output", "o", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory); in it %t is the time, %p the process number of record, %n the first free number")
 		flags.BoolVar(&f.Replace, "replace", false, "remove the recording that DIR holds before CMD starts; other files in DIR stay")
 		flags.BoolVar(&f.NoCompress, "no-compress", false, "leave the snapshots as the profiler writes them (default: *.heap.gz)")
 		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")

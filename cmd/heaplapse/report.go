@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -80,31 +78,15 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 // chooseFormat decides the format and checks the flags.
 func (f *reportFlags) chooseFormat(stdout io.Writer) error {
 	if f.Format == "" {
-		f.Format = formatOf(f.File)
+		f.Format = output.FormatOf(f.File)
 	}
-	switch ext := filepath.Ext(f.File); {
-	case f.Format == "html" && slices.Contains(otherKinds, ext):
-		return fmt.Errorf("-o %s: the page is HTML: name it %s.html, and let a browser print it", f.File, strings.TrimSuffix(f.File, ext))
+	switch {
 	case f.moments < 2:
 		return fmt.Errorf("--moments %d: want 2 or more", f.moments)
 	case f.Format == "html" && f.File == "" && terminal.Is(stdout):
 		return errors.New("report: -o FILE is missing: the page would fill the terminal (-o - writes it there anyway)")
 	}
 	return nil
-}
-
-// otherKinds are extensions of files that a page cannot be.
-var otherKinds = []string{".pdf", ".png", ".svg", ".jpg", ".txt", ".csv", ".xml"}
-
-// formatOf returns the format that the extension of a file stands for.
-func formatOf(output string) string {
-	switch filepath.Ext(output) {
-	case ".md":
-		return "md"
-	case ".json":
-		return "json"
-	}
-	return "html"
 }
 
 func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error {
@@ -117,7 +99,7 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 			return err
 		}
 		defer g.Close()
-		return f.Emit(a.Out, g.Markdown)
+		return f.Markdown(a.Out, g.Markdown)
 	}
 	pages := page.Pages{Options: page.Options{Tool: build.Tool(), Moments: f.moments}}
 	f.all = true // the page shows every site

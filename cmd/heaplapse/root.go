@@ -3,27 +3,27 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/addresses"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/baselines"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/fleet"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/packaging"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/settings"
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 // root returns the command with all of its subcommands.
 func (a *app) root() *cobra.Command {
-	version := false
+	version, printer := false, help.Printer{Width: terminal.Width(a.Out)}
 	cmd := &cobra.Command{
 		Use:   "heaplapse",
 		Short: "find what grows in a native heap",
@@ -45,15 +45,23 @@ error, unreadable input, or no verdict although a check needs one.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          help.Subcommand,
-		RunE:          func(*cobra.Command, []string) error { return a.start(version) },
+		RunE: func(*cobra.Command, []string) error {
+			if version {
+				return a.version()
+			}
+			return printer.Start(output.Characters(a.Out))
+		},
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cmp.Or(a.configure(cmd), output.CheckName(cmd))
+		},
 	}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&version, "version", false, "print version and platform")
 	})
 	cmd.SetFlagErrorFunc(help.Error)
-	cmd.SetUsageFunc(help.Usage)
+	cmd.SetUsageFunc(printer.Usage)
+	cmd.SetHelpFunc(printer.Help)
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not print remarks, and warnings that the result does not depend on")
 	f.BoolVarP(&a.Verbose, "verbose", "v", false, "print every warning, and long tables in full")
@@ -64,7 +72,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.holdersCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), baselines.Command(&a.Console))
 	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console), fleet.PushCommand(&a.Console))
-	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
+	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), addresses.Command(&a.Console))
 	cmd.AddCommand(a.versionCommand())
 	packaging.AddTo(cmd)
 	cmd.SetHelpCommand(helpCommand())
@@ -72,13 +80,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	cmd.SetIn(a.In)
 	cmd.SetOut(output.Characters(a.Out))
 	cmd.SetErr(a.Err)
-	cmd.InitDefaultCompletionCmd() // keeps the output that is set
-	for _, c := range cmd.Commands() {
-		if c.Name() == "completion" {
-			c.Short = "print a shell completion script"
-			c.Args, c.RunE = help.Subcommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-	}
+	completion.AddCommand(cmd) // keeps the output that is set
 	return cmd
 }
 
@@ -142,32 +144,4 @@ func (a *app) version() error {
 		lines = append(lines, fmt.Sprintf("commit %s of %s", commit, at.UTC().Format(time.DateOnly)))
 	}
 	return output.Lines(a.Out, lines...)
-}
-
-// start prints the first commands that a user needs, with the newest recording of the directory.
-func (a *app) start(version bool) error {
-	if version {
-		return a.version()
-	}
-	recording := cmp.Or(newestRecording("."), "DIR")
-	return output.Lines(
-		output.Characters(a.Out),
-		"heaplapse record -- CMD ARG…            run a program, and record what is in its heap",
-		fmt.Sprintf("heaplapse growth %-22s tell what grows, and whether it leaks", recording),
-		fmt.Sprintf("heaplapse report %-22s write a page with charts", recording+" -o report.html"),
-		"",
-		"heaplapse --help lists all commands.",
-	)
-}
-
-// newestRecording returns the subdirectory with the newest manifest; "" if there is none.
-func newestRecording(dir string) (name string) {
-	var newest time.Time
-	files, _ := filepath.Glob(filepath.Join(dir, "*", manifest.Name))
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil && info.ModTime().After(newest) {
-			name, newest = filepath.Base(filepath.Dir(f)), info.ModTime()
-		}
-	}
-	return name
 }

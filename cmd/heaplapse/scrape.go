@@ -40,7 +40,7 @@ If the service stops answering, scrape tries again until it does. Several URLs a
 processes, each with snapshots of its own.
 
 Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 2.`,
-		Args: help.Some("no URL given: heaplapse scrape http://HOST:PORT"),
+		Args: help.SomeURL("no URL given: heaplapse scrape http://HOST:PORT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.URLs = args
 			return a.scrape(cmd, &f)
@@ -64,11 +64,11 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
 		f.every.NeverOff = true
 		flags.Var(&f.every, "every", "the `TIME` between snapshots, like 30s; auto takes 48 in the duration, or slows down from 5s to 1m")
-		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end after `TIME`, like 2h (default: ^C ends it)")
+		flags.Var(flagset.Limit(&f.Duration), "duration", "end after `TIME`, like 2h (default: ^C ends it)")
 		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each kind, evenly spaced (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-HOST-TIME in the current directory)")
+		flags.VarP(flagset.OutputDir(&f.Dir, ""), "output", "o", "write to `DIR` (default: heaplapse-HOST-TIME in the current directory)")
 	})
 	help.Levels(cmd, "header cacert insecure no-gc no-goroutines every duration keep output",
 		"timeout max-size wait max-memory")

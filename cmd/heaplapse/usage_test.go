@@ -17,19 +17,24 @@ import (
 )
 
 // wrongUsages are command lines and what is said about each. $D is the directory testdata. ␣ is a space in an
-// argument.
+// argument, ␀ an empty one.
 const wrongUsages = `
 grwoth $D/leaky                          | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
 help bogus                               | unknown command "bogus"; see heaplapse --help
 baseline lst                             | unknown command "lst": did you mean heaplapse baseline list?; see heaplapse baseline --help
 fleet bogus                              | unknown command "bogus"; see heaplapse fleet --help
 completion tcsh                          | unknown command "tcsh"; see heaplapse completion --help
+completion bash extra                    | 1 argument: the command is heaplapse completion bash; see heaplapse completion bash --help
 version now                              | 1 argument: the command is heaplapse version; see heaplapse version --help
 --bogus                                  | unknown flag: --bogus; see heaplapse --help
+-version                                 | unknown flag: -version: did you mean --version?; see heaplapse --help
+-help                                    | unknown flag: -help: did you mean --help?; see heaplapse --help
 growth                                   | no PATH given: name a directory, a file or a prefix of snapshots; see heaplapse growth --help
+growth ␀                                 | a PATH is empty: name a directory, a file or a prefix of snapshots
+diff ␀ ␀                                 | a PATH is empty: name a directory, a file or a prefix of snapshots
 growth emptyy                            | emptyy: no such file or directory, and no heap snapshots have this prefix: did you mean empty?
 growth ./above/a/p.001.heap              | ./above/a/p.001.heap: no such file or directory, and no heap snapshots have this prefix: did you mean ./above/a/p.0001.heap?
-growth nodir                             | nodir: no such file or directory, and no heap snapshots have this prefix
+growth nodir                             | nodir: no such file or directory, and no heap snapshots have this prefix: check the path, or record a program first: heaplapse record -- CMD
 growth summaries                         | summaries: no heap snapshots in this directory, but baselines: gate compares a run with them, and heaplapse baseline list shows them
 growth above                             | above: no heap snapshots in this directory, but below it: name one of above/a; above/b
 growth empty                             | empty: no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too)
@@ -42,11 +47,17 @@ growth result.json                       | result.json: not a heap snapshot: a J
 growth some.zip                          | some.zip: not a heap snapshot: a zip archive; unpack it first
 growth none.heap                         | none.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again
 growth cut.heaplapse.tar.zst             | cut.heaplapse.tar.zst: not a heap snapshot: a compressed file without content; it is truncated, or was empty before; remove it or record again
-growth *.nothing                         | *.nothing: no heap snapshots match this pattern
+growth *.nothing                         | *.nothing: no heap snapshots match this pattern: check the path, or record a program first: heaplapse record -- CMD
 growth $D/leaky --formt json             | unknown flag: --formt: did you mean --format?; see heaplapse growth --help
 growth $D/leaky --json                   | unknown flag: --json: use --format json; see heaplapse growth --help
 growth $D/leaky --evidnce x              | unknown flag: --evidnce: did you mean --evidence?; see heaplapse growth --help
 growth $D/leaky -z                       | unknown flag: -z; see heaplapse growth --help
+growth $D/leaky -top 3                   | unknown flag: -top: did you mean --top?; see heaplapse growth --help
+growth $D/leaky --help-al                | unknown flag: --help-al: did you mean --help-all?; see heaplapse growth --help
+growth $D/leaky --pid 3                  | unknown flag: --pid: use --process PID; see heaplapse growth --help
+holders --pid 3                          | unknown flag: --pid: the number of a process is an argument: heaplapse holders PID; see heaplapse holders --help
+holders 99999999                         | there is no process 99999999: pgrep NAME prints the numbers of those of a program
+holders 3 --rs                           | unknown flag: --rs: did you mean --rss?; see heaplapse holders --help
 growth $D/leaky --until                  | --until has no value: want --until WHEN; see heaplapse growth --help
 growth $D/leaky -o                       | --output has no value: want --output FILE; see heaplapse growth --help
 growth $D/leaky --since yesterday        | --since yesterday: want the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)
@@ -68,6 +79,11 @@ growth $D/leaky --snapshots 1            | --snapshots: 1 is not a number from 2
 growth $D/leaky -o nodir/x.txt           | --output nodir/x.txt: there is no directory nodir: make it first; see heaplapse growth --help
 growth $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse growth --help
 growth $D/leaky -o note.txt/x            | --output note.txt/x: note.txt is a file: want a directory there; see heaplapse growth --help
+growth $D/leaky -o text=-                | -o text=-: want the name of a file: --format text -o -
+growth $D/leaky -o junit=x               | -o junit=x: want the name of a file: -o x
+growth $D/leaky -o x.pdf                 | -o x.pdf: the output is text: name it x.txt
+growth $D/leaky -o x.json                | -o x.json: the output is text: --format json writes JSON, or name it x.txt
+growth $D/leaky -o x.json.gz --format json | -o x.json.gz: the output is JSON: name it x.json
 growth $D/leaky --suppressions nofile    | --suppressions: nofile: no such file or directory: check the path
 growth $D/leaky --suppressions empty     | --suppressions: empty: a directory, where a file is needed: check the path
 growth $D/leaky --suppressions note.txt  | --suppressions: note.txt:1: want leak:PATTERN, found "hello"
@@ -81,33 +97,43 @@ growth $D/leaky --config note.txt        | note.txt:1: the file: want keys and v
 growth -- $D/leaky --top 3               | --top is no PATH: flags are given before --; see heaplapse growth --help
 report $D/leaky report.html              | report.html is no PATH of snapshots: -o report.html writes the page there; see heaplapse report --help
 report $D/leaky -o r.pdf                 | -o r.pdf: the page is HTML: name it r.html, and let a browser print it
+report $D/leaky --format md -o r.html    | -o r.html: the output is Markdown: --format html writes HTML, or name it r.md
+report $D/leaky --format html -o r.md    | -o r.md: the output is HTML: --format md writes Markdown, or name it r.html
 report $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse report --help
 report $D/leaky -o nodir/r.html          | --output nodir/r.html: there is no directory nodir: make it first; see heaplapse report --help
 report $D/leaky -o r.html --moments 1    | --moments 1: want 2 or more
 report $D/leaky -o r.html --format pdf   | --format pdf: want html, md or json; see heaplapse report --help
 watch                                    | no argument: the command is heaplapse watch DIR; see heaplapse watch --help
 watch $D/leaky $D/leaky                  | 2 arguments: the command is heaplapse watch DIR; see heaplapse watch --help
-watch note.txt                           | watch takes a directory or a prefix, and note.txt is neither
+watch ␀                                  | DIR is empty: name the directory that snapshots are written to
+watch note.txt                           | watch takes a directory or a prefix, and note.txt is neither: name the directory that snapshots are written to
 watch $D/leaky --min-snapshots x         | --min-snapshots x: want a whole number; see heaplapse watch --help
 diff $D/leaky                            | 1 argument: the command is heaplapse diff BASE CURRENT; see heaplapse diff --help
-diff $D/leaky nodir                      | nodir: no such file or directory, and no heap snapshots have this prefix
+diff $D/leaky nodir                      | nodir: no such file or directory, and no heap snapshots have this prefix: check the path, or record a program first: heaplapse record -- CMD
 diff $D/leaky $D/leaky $D/leaky          | diff takes two snapshots, or three with --persist
 gate                                     | --current is missing: the run to judge; see heaplapse gate --help
 gate --current $D/leaky                  | --baseline is missing: an earlier good run, or a directory of them; see heaplapse gate --help
 gate $D/leaky $D/leaky                   | unexpected argument $D/leaky: use --baseline PATH for each run, name the directory of baselines, or quote the pattern; see heaplapse gate --help
-gate --baseline nodir --current $D/leaky | nodir: no such file or directory, and no heap snapshots have this prefix
+gate --baseline nodir --current $D/leaky | nodir: no such file or directory, and no heap snapshots have this prefix: check the path, or record a program first: heaplapse record -- CMD
 gate --baseline pinned= --current x      | --baseline pinned=: want the path of the reference run; see heaplapse gate --help
+gate --baseline pined=x --current x      | --baseline pined=x: pined= is unknown: want pinned=x for the reference run, or ./pined=x for a path; see heaplapse gate --help
+gate --baseline bogus=x --current x      | --baseline bogus=x: bogus= is unknown: want pinned=x for the reference run, or ./bogus=x for a path; see heaplapse gate --help
 gate --percent ten                       | --percent ten: want a percentage, such as 10 or 0.5%; see heaplapse gate --help
 gate --z x                               | --z x: want a number, 0 or more; see heaplapse gate --help
 gate --bytes 1XB                         | --bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse gate --help
 gate -o jsn=x                            | --output jsn=x: jsn is no format: want text, json, markdown, junit, sarif, pprof; see heaplapse gate --help
 gate -o x.json                           | --output x.json: want a format: json=x.json, or text=x.json for the table; see heaplapse gate --help
 gate -o json=                            | --output json=: want the name of a file, or - for standard output; see heaplapse gate --help
+gate -o junit                            | --output junit: want the name of a file, or - for standard output: junit=FILE, junit=-; see heaplapse gate --help
+gate -o x.pdf                            | --output x.pdf: the output is text: name it x.txt; see heaplapse gate --help
+gate --format junit                      | unknown flag: --format: use -o FORMAT=FILE, such as -o junit=-; see heaplapse gate --help
 gate -o json=x -o junit=x                | --output junit=x: json and junit cannot both go to x; see heaplapse gate --help
 gate -o json=nodir/x                     | --output json=nodir/x: there is no directory nodir: make it first; see heaplapse gate --help
 baseline save out                        | 1 argument: the command is heaplapse baseline save DIR PATH…; see heaplapse baseline save --help
-baseline save out nodir                  | nodir: no such file or directory, and no heap snapshots have this prefix
+baseline save out nodir                  | nodir: no such file or directory, and no heap snapshots have this prefix: check the path, or record a program first: heaplapse record -- CMD
+baseline save recording $D/leaky         | recording holds a recording, not baselines: the command is heaplapse baseline save DIR PATH…
 baseline save out $D/leaky --label x     | --label x: want KEY=VALUE
+baseline save out $D/leaky --label a=1 --label a=2 | --label a=2: a is "1" already: give each KEY once
 baseline save out x --demangle full      | --demangle full: summaries contain simple names, so that they are comparable; see heaplapse baseline save --help
 baseline list                            | no argument: the command is heaplapse baseline list DIR; see heaplapse baseline list --help
 baseline list nodir                      | nodir does not exist: heaplapse baseline save nodir PATH makes it
@@ -119,31 +145,40 @@ convert $D/leaky -o c.pb.gz              | -o c.pb.gz: 24 results do not fit in 
 convert $D/leaky -o c --merge --delta    | --merge, --delta and --diff exclude each other: give one of them
 convert $D/leaky -o c --diff             | --diff takes two PATHs, base and current; there are 1
 convert $D/leaky -o c --format svg       | --format svg: want pprof, folded or json; see heaplapse convert --help
+convert $D/leaky -o c.svg                | -o c.svg: the output is a profile of pprof: name it c.pb.gz
 top $D/leaky --snapshot 99               | --snapshot 99: want a number from 1 to 24
 top $D/leaky --sample cpu                | --sample cpu: want inuse_space, inuse_objects, alloc_space or alloc_objects; see heaplapse top --help
 view $D/leaky --port 99999               | --port 99999: want 0 to 65535
-info nodir                               | nodir: no such file or directory, and no heap snapshots have this prefix
+info nodir                               | nodir: no such file or directory, and no heap snapshots have this prefix: check the path, or record a program first: heaplapse record -- CMD
 bundle $D/leaky -o nodir/b.tar.zst       | --output nodir/b.tar.zst: there is no directory nodir: make it first; see heaplapse bundle --help
+bundle $D/leaky -o heap.zip              | -o heap.zip: the output is an archive: name it heap.heaplapse.tar.zst
 symbolize                                | symbolize: -e FILE is missing: the ELF file that the addresses belong to
 symbolize -e nofile                      | nofile: no such file or directory: check the path
-symbolize -e note.txt                    | note.txt: not a readable ELF file: it has 6 bytes, fewer than an ELF header
+symbolize -e note.txt                    | note.txt: not a readable ELF file: want a program, a library or a file of debug information
 symbolize 0x1139                         | unexpected argument 0x1139: addresses are read from standard input, one a line; see heaplapse symbolize --help
 scrape                                   | no URL given: heaplapse scrape http://HOST:PORT; see heaplapse scrape --help
-scrape ftp://localhost                   | a URL cannot be parsed: want http://HOST:PORT or a full URL; a password in it must be percent-encoded
+scrape ftp://localhost                   | a URL begins with ftp://: want http:// or https://
+scrape 4711                              | 4711 is no URL: heaplapse attach 4711 records a process, and heaplapse scrape http://localhost:4711 a service at a port; see heaplapse scrape --help
+scrape http://127.0.0.1:99999            | port 99999 of a URL: want a port from 1 to 65535
 scrape localhost --every often           | --every often: want auto, or a time above 0, such as 30s or 5m; see heaplapse scrape --help
 scrape localhost --duration 5            | --duration 5: want a time such as 90s, 10m or 1h30m; see heaplapse scrape --help
 scrape localhost --header @nofile        | --header: nofile: no such file or directory: check the path; see heaplapse scrape --help
 scrape localhost --cacert note.txt       | --cacert: note.txt has no certificate in PEM form
 push $D/leaky                            | no server given: use --to and --url; see heaplapse push --help
 push $D/leaky --to loki                  | --to loki: want pyroscope or parca; see heaplapse push --help
+push $D/leaky --to parca --url ftp://x   | --url: a URL begins with ftp://: want http:// or https://; see heaplapse push --help
+push $D/leaky --to parca --url notaurl --service s | --url notaurl: want the URL of the server, such as http://HOST:4040; see heaplapse push --help
 fleet export $D/leaky                    | no -o DIR given: name the directory of the tables
 fleet export $D/leaky -o out             | no --service NAME given: sites are compared between the hosts of a service
 fleet query leaks                        | 1 argument: the command is heaplapse fleet query QUESTION DIR; see heaplapse fleet query --help
 fleet query leak out                     | no question "leak"; there are blast-radius, build-against-previous, coverage, first-bad-build, leaks, memory-limit, new-known-fixed, only-with, outliers
 fleet query leaks nodir                  | nodir: no table runs: fleet export writes it
+fleet query leaks s3://x/y               | s3://x/y: no directory on this machine: --print duckdb writes the question for a database that reads it
 fleet query leaks x --print mysql        | --print mysql: want duckdb, spark, clickhouse, trino or bigquery; see heaplapse fleet query --help
+fleet query leaks x --duckdb nosuch      | --duckdb nosuch: there is no such program: want the path of duckdb, or of a Python that has the package duckdb; see heaplapse fleet query --help
 fleet compact nodir                      | nodir: no tables of a fleet: fleet export writes them
 record                                   | 125 no command given: heaplapse record -- CMD ARG…; see heaplapse record --help
+record --out x -- ls                     | 125 unknown flag: --out: did you mean --output?; see heaplapse record --help
 record --engine valgrind -- ls           | 125 --engine valgrind: want builtin, tcmalloc, jemalloc or auto; see heaplapse record --help
 record --every often -- ls               | 125 --every often: want auto, 0, or a time such as 30s or 5m; see heaplapse record --help
 record --keep -4 -- ls                   | 125 --keep -4: want a whole number, 0 or more; see heaplapse record --help
@@ -152,6 +187,13 @@ record --library nofile.so -- ls         | 125 --library nofile.so: does not exi
 record --signal FOO -- ls                | 125 --signal FOO: no such signal: want a name like USR2, or a number
 record -- ./nofile                       | 127 ./nofile: no such file: check the path of the program
 record -- ./note.txt                     | 126 ./note.txt: is not executable: chmod +x makes it so
+record -- /tmp                           | 126 /tmp: is a directory: name the program in it
+record -o h-%x -- ls                     | 125 --output h-%x: %x is unknown: want %t, %p, %n; %% is a percent sign; see heaplapse record --help
+record -o 10% -- ls                      | 125 --output 10%: % is unknown: want %t, %p, %n; %% is a percent sign; see heaplapse record --help
+record -o ␀ -- ls                        | 125 --output "": want the name of a directory; see heaplapse record --help
+record --duration 0s -- ls               | 125 --duration 0s: want a time above 0, such as 10m; without the flag there is no limit; see heaplapse record --help
+record --duration x -- ls                | 125 --duration x: want a time such as 90s, 10m or 1h30m; see heaplapse record --help
+record -- ␀                              | 127 the name of the program is empty: heaplapse record -- CMD ARG…
 record 12446                             | 127 12446: no such program: a process that runs is recorded by heaplapse attach 12446
 record -- source x                       | 127 source: a command of the shell, not a program: let a shell run it: heaplapse record -- bash -c 'source …; exec CMD'
 record -- ./a␣b c                        | 127 "./a b": no such program: it is one quoted word; without the quotes: heaplapse record -- ./a b c
@@ -161,12 +203,13 @@ record -- nocommand                      | 127 nocommand: no such program in PAT
 attach                                   | 125 name one process or container: heaplapse attach PID, or heaplapse attach --container NAME; see heaplapse attach --help
 attach --pid 123                         | 125 unknown flag: --pid: the number of a process is an argument: heaplapse attach PID; see heaplapse attach --help
 attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help
+attach 99999999                          | 127 there is no process 99999999: pgrep NAME prints the numbers of those of a program
 attach 1 2                               | 125 2 arguments: the command is heaplapse attach [flags] PID | --container NAME; see heaplapse attach --help
 attach 0 --every x                       | 125 --every x: want auto, 0, or a time such as 30s or 5m; see heaplapse attach --help
 `
 
 // rawErrors are texts of libraries that must not reach the user.
-var rawErrors = regexp.MustCompile(`strconv|parsing|heaplapse: yaml|invalid argument|flag needs|shorthand|accepts |requires |(open|stat|create|mkdir) \S+:|Usage:|usage:`)
+var rawErrors = regexp.MustCompile(`dial tcp|exec: |unknown command "\w+" for|strconv|parsing|heaplapse: yaml|invalid argument|flag needs|shorthand|accepts |requires |(open|stat|create|mkdir) \S+:|Usage:|usage:`)
 
 // TestWrongUsages checks that the answer to a wrong command line is one line that says what to do, that
 // nothing is on standard output, and the exit status.
@@ -177,14 +220,14 @@ func TestWrongUsages(t *testing.T) {
 	data, err := filepath.Abs(testutil.Data(t))
 	require.NoError(t, err)
 	dir := t.TempDir()
-	for _, name := range []string{"empty", "summaries", "above/a", "above/b"} {
+	for _, name := range []string{"empty", "summaries", "above/a", "above/b", "recording"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	for name, content := range map[string]string{
 		"note.txt": "hello\n", "result.json": "{}\n", "some.zip": "PK\x03\x04\n", "none.heap": "",
 		"program": "\x7fELF" + strings.Repeat("\x00", 100), "cut.heaplapse.tar.zst": "\x28\xb5\x2f\xfd\x04",
 		"some.heapsnapshot": `{"snapshot":{"meta":{"node_fields":["type"]}}}`, "app.py": "import os\n", "app.c": "int main;\n",
-		"summaries/x.baseline.json.gz": "", "above/a/p.0001.heap": "", "above/b/p.0001.heap": "",
+		"recording/heaplapse.manifest.jsonl": "{}", "summaries/x.baseline.json.gz": "", "above/a/p.0001.heap": "", "above/b/p.0001.heap": "",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
@@ -208,7 +251,7 @@ func checkUsage(t *testing.T, dir, command, want string) {
 	}
 	args := strings.Fields(command)
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "␣", " ")
+		args[i] = strings.NewReplacer("␣", " ", "␀", "").Replace(args[i])
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command("heaplapse", args...)

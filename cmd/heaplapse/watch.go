@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -51,8 +52,11 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 }
 
 func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
+	if path == "" { // most often a variable of a shell
+		return errors.New("DIR is empty: name the directory that snapshots are written to")
+	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() || path == "-" {
-		return fmt.Errorf("watch takes a directory or a prefix, and %s is neither", path)
+		return fmt.Errorf("watch takes a directory or a prefix, and %s is neither: name the directory that snapshots are written to", path)
 	}
 	if _, err := f.judgement(); err != nil {
 		return err

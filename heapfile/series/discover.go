@@ -69,8 +69,11 @@ func (d *discovery) addAll(paths []string) {
 
 // addPath adds a directory, a file, a prefix, a glob or - for standard input.
 func (d *discovery) addPath(path string) error {
-	if path == "-" {
+	switch path {
+	case "-":
 		return d.addStdin()
+	case "": // most often a variable of a shell
+		return errors.New("a PATH is empty: name a directory, a file or a prefix of snapshots")
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -195,6 +198,9 @@ func holdsSnapshots(dir string) bool {
 	})
 }
 
+// remedy tells what to do if there are no snapshots at a path.
+const remedy = ": check the path, or record a program first: heaplapse record -- CMD"
+
 // addGlob adds the files that match a pattern, and those of the directories that match it. Other
 // directories may match, too.
 func (d *discovery) addGlob(pattern string) error {
@@ -203,7 +209,7 @@ func (d *discovery) addGlob(pattern string) error {
 		return fmt.Errorf("%s: not a valid pattern: %w", pattern, err)
 	}
 	if len(paths) == 0 {
-		return fmt.Errorf("%s: %w match this pattern", pattern, ErrNoSnapshots)
+		return fmt.Errorf("%s: %w match this pattern%s", pattern, ErrNoSnapshots, remedy)
 	}
 	for _, p := range paths {
 		info, err := os.Stat(p)
@@ -225,7 +231,7 @@ func (d *discovery) addPrefix(prefix string) error {
 	dir, base := filepath.Split(strings.TrimRight(prefix, "/"))
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	notFound := fmt.Errorf("%s: no such file or directory, and %w have this prefix%s", prefix, ErrNoSnapshots,
-		didYouMean(dir, base, entries))
+		cmp.Or(didYouMean(dir, base, entries), remedy))
 	if err != nil || base == "" {
 		return notFound
 	}

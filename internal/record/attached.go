@@ -87,7 +87,7 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	}
 	info, ok := proc.Read(o.PID)
 	if !ok {
-		return nil, withStatus(&attach.Refusal{Kind: attach.NotFound, Reason: fmt.Sprintf("there is no process %d", o.PID)})
+		return nil, withStatus(attach.NoProcess(o.PID))
 	}
 	if err := refuseRecorder(o.PID, info); err != nil {
 		return nil, withStatus(err)

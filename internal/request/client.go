@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -185,8 +186,16 @@ func ParseURL(text string) (*url.URL, error) {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	switch {
+	case err != nil || u.Host == "":
 		return nil, ErrURL
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("a URL begins with %s://: want http:// or https://", u.Scheme)
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("port %s of a URL: want a port from 1 to 65535", port)
+		}
 	}
 	u.Fragment = ""
 	return u, nil

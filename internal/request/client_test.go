@@ -140,8 +140,14 @@ func TestURLs(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, request.Display(u))
 	}
-	for _, text := range []string{"", "http://", "ftp://h", "http://h:x", "http://user:%zz@h"} {
+	for _, text := range []string{"", "http://", "http://h:x", "http://user:%zz@h"} {
 		_, err := request.ParseURL(text)
 		require.ErrorIs(t, err, request.ErrURL, text)
+	}
+	_, err := request.ParseURL("ftp://u:secret@h")
+	require.EqualError(t, err, "a URL begins with ftp://: want http:// or https://")
+	for _, text := range []string{"h:99999", "http://h:0", "https://u:p@h:65536/x"} {
+		_, err := request.ParseURL(text)
+		require.ErrorContains(t, err, "want a port from 1 to 65535", text)
 	}
 }

@@ -362,7 +362,7 @@ func TestAddresses(t *testing.T) {
 func TestAddressesThatAreRefused(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                             "a URL cannot be parsed: want http://HOST:PORT",
-		"ftp://h/x":                    "a URL cannot be parsed",
+		"ftp://h/x":                    "a URL begins with ftp://: want http:// or https://",
 		"http://":                      "a URL cannot be parsed",
 		"http://anna:se/cret@h":        "a password in it must be percent-encoded",
 		"h/debug/pprof/heap?debug=1":   "debug=1 and debug=2 ask for text: leave debug out of the URL",

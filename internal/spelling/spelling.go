@@ -1,7 +1,25 @@
 // Package spelling finds the word that a mistyped one stands for.
 package spelling
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
+
+// Completed returns the only word that begins with a prefix; "" if there are none or several.
+func Completed(prefix string, words []string) string {
+	found := ""
+	for _, w := range words {
+		switch {
+		case prefix == "" || !strings.HasPrefix(w, prefix) || w == found:
+		case found != "":
+			return ""
+		default:
+			found = w
+		}
+	}
+	return found
+}
 
 // Nearest returns the word that a mistyped one most likely stands for; "" if none is like it.
 func Nearest(mistyped string, words []string) string {

@@ -14,3 +14,12 @@ func TestNearest(t *testing.T) {
 		require.Equal(t, want, Nearest(mistyped, words), mistyped)
 	}
 }
+
+func TestCompleted(t *testing.T) {
+	words := []string{"output", "every", "every-alloc", "rss"}
+	for prefix, want := range map[string]string{
+		"out": "output", "o": "output", "every-": "every-alloc", "every": "", "e": "", "rsss": "", "": "",
+	} {
+		require.Equal(t, want, Completed(prefix, words), prefix)
+	}
+}

@@ -34,7 +34,7 @@ func checkState(pid int) error {
 	state := target.Status(pid, "State")
 	switch {
 	case state == "" || pid <= 0:
-		return refuse("", "there is no process %d", pid)
+		return refuse("pgrep NAME prints the numbers of those of a program", "there is no process %d", pid)
 	case pid == os.Getpid():
 		return refuse("", "process %d is heaplapse itself", pid)
 	case target.Status(pid, "Tgid") != strconv.Itoa(pid):

@@ -54,7 +54,7 @@ func checkState(pid int) error {
 	state := target.Status(pid, "State")
 	switch {
 	case state == "" || pid <= 0:
-		return refuse(NotFound, "", "there is no process %d", pid)
+		return NoProcess(pid)
 	case target.Status(pid, "Tgid") != strconv.Itoa(pid):
 		return refuse(NotFound, "give the number of its process, "+target.Status(pid, "Tgid"), "%d is a thread", pid)
 	case pid == os.Getpid():

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 )
@@ -43,6 +44,11 @@ func (r *Refusal) Error() string {
 		return r.Reason
 	}
 	return r.Reason + ": " + r.Remedy
+}
+
+// NoProcess is the refusal of a number that no process has.
+func NoProcess(pid int) *Refusal {
+	return &Refusal{NotFound, fmt.Sprintf("there is no process %d", pid), "pgrep NAME prints the numbers of those of a program"}
 }
 
 // ErrEnded is returned if the process has ended.

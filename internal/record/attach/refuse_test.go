@@ -41,7 +41,7 @@ func refusal(t *testing.T, pid int, kind Kind, text string) {
 
 func TestRefusesWhatIsNoProcess(t *testing.T) {
 	const never = 1 << 30
-	refusal(t, never, NotFound, "there is no process %d")
+	refusal(t, never, NotFound, "there is no process %d: pgrep NAME prints the numbers of those of a program")
 	refusal(t, os.Getpid(), Unsupported, "process %d is heaplapse itself")
 	for _, th := range target.Threads(os.Getpid()) {
 		if th.ID != os.Getpid() {

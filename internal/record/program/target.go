@@ -69,6 +69,9 @@ func Path(command, env []string) (string, error) {
 	if len(command) == 0 {
 		return "", status.Errorf(status.Failed, "no command given: heaplapse record -- CMD ARG…")
 	}
+	if command[0] == "" {
+		return "", status.Errorf(status.NotFound, "the name of the program is empty: heaplapse record -- CMD ARG…")
+	}
 	path, err := lookPath(command[0], Getenv(env, "PATH"))
 	var e *status.Error
 	if words := strings.Fields(command[0]); len(words) > 1 && errors.As(err, &e) && e.Status == status.NotFound {
@@ -130,7 +133,7 @@ func executable(path string) error {
 	case err != nil:
 		return &status.Error{Status: status.CannotRun, Err: err}
 	case info.IsDir():
-		return status.Errorf(status.CannotRun, "%s: is a directory", path)
+		return status.Errorf(status.CannotRun, "%s: is a directory: name the program in it", path)
 	case unix.Access(path, unix.X_OK) != nil:
 		return status.Errorf(status.CannotRun, "%s: is not executable: chmod +x makes it so", path)
 	}

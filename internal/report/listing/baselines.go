@@ -65,8 +65,11 @@ func lasted(seconds float64) string {
 // workload is what ran and how it was sampled.
 func workload(m *baseline.Meta) string {
 	var out []string
-	if m.Workload != "" {
-		out = append(out, "workload "+text.Clip(m.Workload, 40))
+	switch name := m.WorkloadName(); {
+	case name != m.Workload: // a command line
+		out = append(out, fmt.Sprintf("workload %q", text.Clip(name, 40)))
+	case name != "":
+		out = append(out, "workload "+text.Clip(name, 40))
 	}
 	if m.Work > 0 {
 		out = append(out, fmt.Sprintf("work %g", m.Work))
@@ -100,6 +103,7 @@ type baselineJSON struct {
 	Pinned       bool              `json:"pinned"`
 	Recorded     *time.Time        `json:"recorded"`
 	Workload     string            `json:"workload"`
+	Command      []string          `json:"command"`
 	Work         float64           `json:"work"`
 	Program      string            `json:"program"`
 	BuildID      string            `json:"build_id"`
@@ -130,6 +134,7 @@ func entryJSON(e *baseline.Entry) baselineJSON {
 	r, m := e.Run, &e.Run.Meta
 	out := baselineJSON{
 		Name: m.Name, Path: e.Path, Pinned: e.Reference, Workload: m.Workload, Work: m.Work, Program: m.Program,
+		Command: append([]string{}, m.Command...),
 		BuildID: m.BuildID,
 		Format:  m.Format, Period: m.Period, Snapshots: m.Snapshots, Span: m.Span, InuseBytes: r.Total.Bytes,
 		InuseObjects: r.Total.Objects,

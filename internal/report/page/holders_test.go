@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,6 +53,38 @@ func TestWaysAreDrawn(t *testing.T) {
 	}, eval[[]string](p, `[...document.querySelectorAll(".ways .object")].map(e => e.textContent)`))
 	require.Contains(t, eval[string](p, `document.querySelector(".ways li.muted").textContent`), "2 of 30")
 	require.Contains(t, eval[string](p, `document.querySelector(".ways li.muted").textContent`), "so few")
+}
+
+// TestLongListsOfHolders: of many ways, the first are shown, and the others on request and on paper.
+func TestLongListsOfHolders(t *testing.T) {
+	g := judge(t, testutil.Data(t, "leaky"))
+	held := answer.Held{Looked: 30}
+	for i := range 30 {
+		held.By = append(held.By, answer.Holder{
+			Blocks: 1, Kind: answer.Global, Name: fmt.Sprintf("g_%d", i/3),
+			Path: []answer.Step{{Type: fmt.Sprintf("leaky::T%d", i)}},
+		})
+	}
+	g.Holders = holders.Sites{}
+	g.Holders.Add(g.Result.Sites[0].Members[0], &answer.Site{Live: 60, Old: 30, Held: held})
+	m, err := Build(Options{Growth: g, Tool: "test"})
+	require.NoError(t, err)
+	p := open(t, write(t, m), "#site=0")
+	p.resize(1300)
+	const lines, button = `document.querySelectorAll(".ways li").length`, `.ways button.more`
+	require.Equal(t, 8, eval[int](p, lines))
+	require.Less(t, eval[float64](p, `document.querySelector(".ways").getBoundingClientRect().height`), 450.0)
+	text := eval[string](p, fmt.Sprintf("document.querySelector(%q).textContent", button))
+	require.Regexp(t, `^Show \d+ more lines$`, text)
+	p.click(button)
+	all := eval[int](p, lines)
+	require.Equal(t, fmt.Sprintf("Show %d more lines", all-8), text)
+	require.Equal(t, 30, eval[int](p, `new Set([...document.querySelectorAll(".ways .object")].map(e => e.textContent).filter(t => t.startsWith("leaky::T"))).size`))
+	require.True(t, eval[bool](p, fmt.Sprintf("document.querySelector(%q) === null", button)))
+	p.click("tr[data-site='0'] .name")
+	p.click("tr[data-site='0'] .name")
+	require.Equal(t, 8, eval[int](p, lines), "folded again")
+	p.quiet()
 }
 
 // TestWhereTheResidentMemoryIs is in the document itself, unfolded if the heap explains little of it.

@@ -104,6 +104,9 @@ func (f *File) parse() error {
 		return fmt.Errorf("%s: not a 64-bit little-endian ELF file: other ELF files are not supported", f.Path)
 	}
 	f.touched.add(Range{0, min(elf.EI_NIDENT, uint64(len(f.data)))})
+	if n := min(len(elf.ELFMAG), len(f.data)); string(f.data[:n]) != elf.ELFMAG[:n] {
+		return fmt.Errorf("%s: not a readable ELF file: want a program, a library or a file of debug information", f.Path)
+	}
 	e, err := elf.NewFile(headerReader{bytes.NewReader(f.data), f.touched})
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: not a readable ELF file: %s", f.Path, f.truncated())

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
@@ -70,6 +73,9 @@ created if necessary. The file appears whole: other processes may read DIR meanw
 }
 
 func (f *saveFlags) save(ctx context.Context, c *console.Console, dir string, paths []string) error {
+	if _, err := os.Stat(filepath.Join(dir, manifest.Name)); err == nil {
+		return fmt.Errorf("%s holds a recording, not baselines: the command is heaplapse baseline save DIR PATH…", dir)
+	}
 	o, err := f.Summary()
 	if err != nil {
 		return err

@@ -54,6 +54,9 @@ func (c *choice) String() string {
 	return *c.to
 }
 
+// Words returns the words that the user can choose.
+func (c *choice) Words() []string { return c.values }
+
 // Type is that of a text in the help.
 func (c *choice) Type() string { return "string" }
 

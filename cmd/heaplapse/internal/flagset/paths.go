@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -60,11 +62,44 @@ func CheckOutput(path string) error {
 	return nil
 }
 
+// OutputDir returns the value of a flag for a directory that is written. placeholders are the letters
+// that may follow % in its name; if there are none, % has no meaning.
+func OutputDir(to *string, placeholders string) pflag.Value {
+	return text{to, func(path string) error {
+		if path == "" {
+			return errors.New("want the name of a directory")
+		}
+		rest := path
+		for placeholders != "" {
+			_, after, found := strings.Cut(rest, "%")
+			if !found {
+				return nil
+			}
+			if after == "" || !strings.ContainsRune(placeholders+"%", rune(after[0])) {
+				return fmt.Errorf("%%%.1s is unknown: want %%%s; %%%% is a percent sign", after,
+					strings.Join(strings.Split(placeholders, ""), ", %"))
+			}
+			rest = after[1:]
+		}
+		return nil
+	}, "string"}
+}
+
 // existing returns the value of a flag for a file or directory that must exist. what is what it is.
 func existing(to *string, what string) pflag.Value {
 	return text{to, func(path string) error {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("does not exist here: want the path of %s", what)
+		}
+		return nil
+	}, "string"}
+}
+
+// Program returns the value of a flag for a program, which is a path or is found in PATH. what is what it is.
+func Program(to *string, what string) pflag.Value {
+	return text{to, func(name string) error {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("there is no such program: want the path of %s", what)
 		}
 		return nil
 	}, "string"}

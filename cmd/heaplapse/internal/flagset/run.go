@@ -27,7 +27,7 @@ type Run struct {
 // Add adds the flags.
 func (f *Run) Add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: a hash of the recorded command line)")
+		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: the recorded command line)")
 		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
 		f.DefineRules(flags)
 		f.Usual = "the sum of all"
@@ -62,6 +62,9 @@ func ParseLabels(list []string) (map[string]string, error) {
 		key, value, ok := strings.Cut(l, "=")
 		if !ok || key == "" {
 			return nil, fmt.Errorf("--label %s: want KEY=VALUE", l)
+		}
+		if other, ok := labels[key]; ok {
+			return nil, fmt.Errorf("--label %s: %s is %q already: give each KEY once", l, key, other)
 		}
 		labels[key] = value
 	}

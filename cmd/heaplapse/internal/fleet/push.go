@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,6 +91,9 @@ func (f *pushFlags) pusher(c *console.Console) (*push.Pusher, error) {
 	u, err := request.ParseURL(f.url)
 	if err != nil {
 		return nil, fmt.Errorf("--url: %w", err)
+	}
+	if !strings.ContainsAny(f.url, ":./") && f.url != "localhost" {
+		return nil, fmt.Errorf("--url %s: want the URL of the server, such as http://HOST:4040", f.url)
 	}
 	switch {
 	case f.Service == "":

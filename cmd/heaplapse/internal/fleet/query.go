@@ -51,7 +51,8 @@ location that the engine reads. duckdb, spark and clickhouse are tested, the oth
 	}
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
 		queryEngines.Var(flags, &f.print, "", "do not run the question: write it for `ENGINE`: "+queryEngines.String())
-		flags.StringVar(&f.duckdb, "duckdb", "", "run the `PROGRAM`: duckdb, or a Python that has the package duckdb")
+		program := flagset.Program(&f.duckdb, "duckdb, or of a Python that has the package duckdb")
+		flags.Var(program, "duckdb", "run the `PROGRAM`: duckdb, or a Python that has the package duckdb")
 	})
 	queryEngines.Complete(cmd)
 	f.Add(cmd, "text", "csv", "json")
@@ -81,6 +82,9 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 			return err
 		}
 		return output.Lines(c.Out, strings.TrimSuffix(text, "\n"))
+	}
+	if strings.Contains(dir, "://") {
+		return fmt.Errorf("%s: no directory on this machine: --print duckdb writes the question for a database that reads it", dir)
 	}
 	answer, err := query.Ask(ctx, q, filepath.Clean(dir), f.duckdb)
 	if errors.Is(err, query.ErrNoDuckDB) {

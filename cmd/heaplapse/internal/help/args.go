@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,20 @@ func Some(missing string) cobra.PositionalArgs {
 		}
 		return nil
 	})
+}
+
+// SomeURL requires at least one URL. The number of a process is none.
+func SomeURL(missing string) cobra.PositionalArgs {
+	some := Some(missing)
+	return func(cmd *cobra.Command, args []string) error {
+		for _, a := range args {
+			if n, err := strconv.Atoi(a); err == nil && n > 0 {
+				return Error(cmd, fmt.Errorf("%d is no URL: heaplapse attach %[1]d records a process, and "+
+					"heaplapse scrape http://localhost:%[1]d a service at a port", n))
+			}
+		}
+		return some(cmd, args)
+	}
 }
 
 // SomePath requires at least one path of snapshots.

@@ -44,17 +44,49 @@ func (e *FileError) Unwrap() error { return e.Err }
 // unknownFlag words the error for a flag that a command does not have.
 func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	if short := e.GetSpecifiedShortnames(); short != "" {
+		if long := oneDash(cmd, short); long != "" {
+			return fmt.Errorf("unknown flag: -%s: did you mean --%[1]s?", long)
+		}
 		return fmt.Errorf("unknown flag: -%s", e.GetSpecifiedName())
 	}
 	name := e.GetSpecifiedName()
-	instead := didYouMean(name, "--", flagNames(cmd))
+	instead := didYouMean(name, "--", append(flagNames(cmd), allFlag))
 	switch {
 	case name == "json" && cmd.Flags().Lookup("format") != nil:
 		instead = ": use --format json"
+	case name == "format" && cmd.Name() == "gate":
+		instead = ": use -o FORMAT=FILE, such as -o junit=-"
+	case name == "pid" && cmd.Flags().Lookup("process") != nil:
+		instead = ": use --process PID"
 	case name == "pid":
-		instead = ": the number of a process is an argument: heaplapse attach PID"
+		instead = ": the number of a process is an argument: " + withPID(cmd)
 	}
 	return fmt.Errorf("unknown flag: --%s%s", name, instead)
+}
+
+// withPID is the command line of a command with a PID, or that of attach if the command takes none.
+func withPID(cmd *cobra.Command) string {
+	if strings.HasSuffix(cmd.Use, " PID") {
+		return cmd.CommandPath() + " PID"
+	}
+	return cmd.Root().Name() + " attach PID"
+}
+
+// oneDash returns the flag that was written with one dash: -version is -v and an unknown "ersion".
+// The letters before rest are flags without a value. It returns "" if there is no such flag.
+func oneDash(cmd *cobra.Command, rest string) (name string) {
+	rest, _, _ = strings.Cut(rest, "=")
+	visitFlags(cmd, func(f *pflag.Flag) {
+		before, ok := strings.CutSuffix(f.Name, rest)
+		for _, letter := range before {
+			short := cmd.Flags().ShorthandLookup(string(letter))
+			ok = ok && short != nil && short.NoOptDefVal != ""
+		}
+		if ok && len(rest) > 1 && (!f.Hidden || Setting(f)) {
+			name = f.Name
+		}
+	})
+	return name
 }
 
 // DidYouMean returns a question about the word that a mistyped one most likely stands for; "" if
@@ -62,7 +94,10 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 func DidYouMean(mistyped string, words []string) string { return didYouMean(mistyped, "", words) }
 
 func didYouMean(mistyped, prefix string, words []string) string {
-	near := spelling.Nearest(mistyped, words)
+	near := spelling.Completed(mistyped, words)
+	if near == "" {
+		near = spelling.Nearest(mistyped, words)
+	}
 	if near == "" {
 		return ""
 	}

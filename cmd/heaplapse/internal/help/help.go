@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
 // The groups of flags, in the order of the help. A command uses some of them.
@@ -54,29 +56,61 @@ func Group(cmd *cobra.Command, group string, define func(*pflag.FlagSet)) {
 	cmd.Flags().AddFlagSet(set)
 }
 
-// HelpWidth is the width of the help in characters.
+// HelpWidth is the greatest width of the help in characters.
 const HelpWidth = 100
 
+// Printer prints the help for a terminal.
+type Printer struct {
+	// Width is that of the terminal in columns; 0 if there is none.
+	Width int
+}
+
+// width is the width of lines.
+func (p Printer) width() int {
+	if p.Width <= 0 || p.Width > HelpWidth {
+		return HelpWidth
+	}
+	return max(p.Width, text.LeastWidth)
+}
+
+// Help prints the help of a command.
+func (p Printer) Help(cmd *cobra.Command, _ []string) {
+	long := p.fit(strings.TrimRight(cmp.Or(cmd.Long, cmd.Short), " \n"))
+	_, _ = io.WriteString(cmd.OutOrStdout(), long+"\n\n"+p.usage(cmd)) // standard output keeps its error
+}
+
 // Usage prints the part of the help after the description: commands, and flags by group.
-func Usage(cmd *cobra.Command) error {
-	var b strings.Builder
-	b.WriteString("Usage:\n")
+func (p Printer) Usage(cmd *cobra.Command) error {
+	_, err := io.WriteString(cmd.OutOrStderr(), p.usage(cmd))
+	return err
+}
+
+func (p Printer) usage(cmd *cobra.Command) string {
+	var head, flags, tail strings.Builder
+	head.WriteString("Usage:\n")
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "  %s COMMAND\n", cmd.CommandPath())
-		writeCommands(&b, cmd)
+		fmt.Fprintf(&head, "  %s COMMAND\n", cmd.CommandPath())
+		writeCommands(&head, cmd)
 	} else {
-		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+		fmt.Fprintf(&head, "  %s\n", cmd.UseLine())
 	}
 	all := cmd.Flags().Changed(allFlag)
 	for _, g := range FlagGroups(cmd, all) {
-		fmt.Fprintf(&b, "\n%s:\n%s", g.Name(), g.FlagUsagesWrapped(HelpWidth))
+		fmt.Fprintf(&flags, "\n%s\n%s", p.fit(g.Name()+":"), p.flags(g))
 	}
-	writeMore(&b, cmd, all)
+	writeMore(&tail, cmd, all)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&tail, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
 	}
-	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
-	return err
+	return p.fit(head.String()) + flags.String() + p.fit(tail.String())
+}
+
+// flags lists flags.
+func (p Printer) flags(set *pflag.FlagSet) string {
+	if p.width() == HelpWidth {
+		return set.FlagUsagesWrapped(HelpWidth)
+	}
+	return p.fit(set.FlagUsages())
 }
 
 // writeCommands lists the subcommands by group.

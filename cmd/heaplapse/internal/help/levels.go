@@ -55,7 +55,7 @@ func annotate(f *pflag.Flag, key, value string) {
 	f.Annotations[key] = []string{value}
 }
 
-// Alias adds an old name of a flag, which is hidden. It works for one version.
+// Alias adds an old name of a flag, which is hidden. The version after the next removes it; see docs/versioning.md.
 func Alias(cmd *cobra.Command, name, of string, value pflag.Value) {
 	f := cmd.Flags().VarPF(value, name, "", "an old name of --"+of)
 	f.Hidden = true

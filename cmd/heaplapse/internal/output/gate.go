@@ -82,6 +82,10 @@ func parseOutput(value string) (format, file string, err error) {
 	switch names := gateFormatNames(); {
 	case !ok && formatByName(value) != "":
 		return "", "", fmt.Errorf("want a format: %s=%s, or text=%[2]s for the table", formatByName(value), value)
+	case !ok && slices.Contains(names, value):
+		return "", "", fmt.Errorf("want the name of a file, or - for standard output: %s=FILE, %[1]s=-", value)
+	case !ok && misnamed(value, "text", nil) != "":
+		return "", "", errors.New(misnamed(value, "text", nil))
 	case !ok:
 		return "text", value, nil
 	case !slices.Contains(names, format):
@@ -178,9 +182,12 @@ func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
 			}
 			write := func(w io.Writer) error { return o.write(report, w) }
 			var err error
-			if path == "-" && o.name == "text" {
+			switch {
+			case path == "-" && o.name == "text":
 				err = Text(stdout, write)
-			} else {
+			case o.name == "markdown":
+				err = Put(onTerminal(stdout), path, write)
+			default:
 				err = Put(stdout, path, write)
 			}
 			if err != nil {

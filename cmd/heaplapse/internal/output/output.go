@@ -56,7 +56,7 @@ func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 		}
 	case "md":
 		if md, ok := r.(interface{ Markdown(io.Writer) error }); ok {
-			return f.Emit(stdout, md.Markdown)
+			return f.Markdown(stdout, md.Markdown)
 		}
 	}
 	return fmt.Errorf("there is no format %q of this result", f.Format)
@@ -65,6 +65,19 @@ func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 // Emit writes a result to the file of -o or to standard output, whole or not at all.
 func (f *Flags) Emit(stdout io.Writer, write func(io.Writer) error) error {
 	return Put(stdout, cmp.Or(f.File, "-"), write)
+}
+
+// Markdown writes Markdown as Emit does. A terminal gets the characters that it takes; other outputs are for programs,
+// which take UTF-8.
+func (f *Flags) Markdown(stdout io.Writer, write func(io.Writer) error) error {
+	return f.Emit(onTerminal(stdout), write)
+}
+
+func onTerminal(stdout io.Writer) io.Writer {
+	if terminal.Is(stdout) {
+		return Characters(stdout)
+	}
+	return stdout
 }
 
 // Put writes to a file, or to standard output for "-", whole or not at all. It replaces a file, but

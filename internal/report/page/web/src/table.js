@@ -9,6 +9,7 @@ import { whenPrinted } from "./paper.js";
 const firstRows = 12;
 const firstFrames = 8; // of a call path
 const roomForFrames = 14; // of all call paths that are shown at first
+const firstWays = 8; // of what holds a site
 const paperRows = 50;
 
 export class Table {
@@ -30,9 +31,10 @@ export class Table {
     this.draw();
   }
 
-  // forget folds what was unfolded of the site that is open: all call paths, long ones, frames of runtimes.
+  // forget folds what was unfolded of the site that is open: what holds it, all call paths, long ones, frames of runtimes.
   forget() {
     this.allPaths = false;
+    this.allWays = false;
     this.whole = new Set();
     this.opened = new Set();
   }
@@ -169,24 +171,30 @@ export class Table {
       left === 0 && unlisted > 0 && el("p", { class: "muted" }, `… and ${unlisted} more call ${unlisted === 1 ? "path" : "paths"} that grew less`));
   }
 
-  // ways draws what holds the blocks of a site: from the variables to the blocks.
+  // ways draws what holds the blocks of a site: from the variables to the blocks. Of a long list, the rest is shown on
+  // request.
   ways(site) {
+    const all = count(site.ways);
+    const room = { rows: this.allWays || this.paper || all <= firstWays + 2 ? all : firstWays };
+    const left = all - room.rows;
     return el("figure", { class: "ways" },
       el("figcaption", {}, `What holds it, for ${site.looked} of its blocks from the first half of the recording`),
-      this.nodes(site.ways, site.looked));
+      this.nodes(site.ways, site.looked, room),
+      left > 0 && el("button", { type: "button", class: "more", "data-focus": "ways", click: () => { this.allWays = true; this.draw(); } }, `Show ${left} more lines`));
   }
 
-  // nodes are ways that part at one object. Objects that all blocks of a way share stand in a row.
-  nodes(list, looked) {
+  // nodes are ways that part at one object. Objects that all blocks of a way share stand in a row. There are as many rows
+  // as there is room for.
+  nodes(list, looked, room) {
     return el("ul", {}, ...list.map((first) => {
-      const row = [first];
-      let last = first;
-      while (last.nodes?.length === 1 && last.nodes[0].blocks === last.blocks) row.push(last = last.nodes[0]);
+      if (room.rows-- <= 0) return null;
+      const row = rowOf(first);
+      const below = row.at(-1).nodes;
       return el("li", { class: first.few ? "muted" : null },
         el("span", { class: "count" }, `${first.blocks} of ${looked}`),
         ...row.flatMap((n, i) => [i > 0 && el("span", { class: "arrow" }, " → "), el("bdi", { class: "object" }, n.text)]),
         first.few && el("span", {}, " so few may be memory that was not cleared"),
-        last.nodes && this.nodes(last.nodes, looked));
+        below && room.rows > 0 && this.nodes(below, looked, room));
     }));
   }
 
@@ -236,5 +244,15 @@ export class Table {
       blamed ? el("span", { class: "tag" }, "attributed to this function") : null);
   }
 }
+
+// rowOf are an object and those below it that all of its blocks share.
+function rowOf(first) {
+  const row = [first];
+  for (let n = first; n.nodes?.length === 1 && n.nodes[0].blocks === n.blocks;) row.push(n = n.nodes[0]);
+  return row;
+}
+
+// count is the number of rows of ways.
+const count = (list) => list.reduce((n, first) => n + 1 + count(rowOf(first).at(-1).nodes ?? []), 0);
 
 const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);

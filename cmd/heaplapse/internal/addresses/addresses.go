@@ -1,4 +1,5 @@
-package main
+// Package addresses has the command symbolize, which names the addresses of an ELF file.
+package addresses
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -17,7 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-type symbolizeFlags struct {
+type commandFlags struct {
 	output.Flags
 	flagset.Debuginfod
 	flagset.Cache
@@ -25,8 +27,9 @@ type symbolizeFlags struct {
 	debugDirs      []string
 }
 
-func (a *app) symbolizeCommand() *cobra.Command {
-	var f symbolizeFlags
+// Command returns the command symbolize.
+func Command(c *console.Console) *cobra.Command {
+	var f commandFlags
 	cmd := &cobra.Command{
 		Use:   "symbolize -e FILE",
 		Short: "name ELF addresses, like llvm-symbolizer",
@@ -37,7 +40,7 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
   echo 0x1139 | heaplapse symbolize -e ./server
   heaplapse symbolize -e ./server <addresses.txt`,
 		Args: help.Args(noAddresses),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.symbolize(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), c, &f) },
 	}
 	help.Group(cmd, help.Addresses, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.file, "exe", "e", "", "the ELF `FILE` that the addresses belong to (required)")
@@ -61,7 +64,7 @@ func noAddresses(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func (f *symbolizeFlags) options() (symbolize.Options, error) {
+func (f *commandFlags) options() (symbolize.Options, error) {
 	if f.file == "" {
 		return symbolize.Options{}, errors.New("symbolize: -e FILE is missing: the ELF file that the addresses belong to")
 	}
@@ -71,34 +74,34 @@ func (f *symbolizeFlags) options() (symbolize.Options, error) {
 	}, err
 }
 
-func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {
+func run(ctx context.Context, c *console.Console, f *commandFlags) error {
 	defer collectLess()()
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	lines, asked, addrs, err := listing.ReadAddresses(a.In)
+	lines, asked, addrs, err := listing.ReadAddresses(c.In)
 	if err != nil {
 		return err
 	}
 	locations, err := symbolize.ELF(ctx, f.file, addrs, o)
 	for _, w := range o.Debuginfod.Warnings() {
-		a.Warn(w.Error())
+		c.Warn(w.Error())
 	}
 	if locations == nil && err != nil {
 		return err
 	}
 	if err != nil {
-		a.Warn(err.Error())
+		c.Warn(err.Error())
 	}
 	for i, line := range asked {
 		lines[line].Location = &locations[i]
 	}
 	result := &listing.Addresses{File: f.file, Lines: lines}
 	if f.Format == "text" && f.ToStdout() {
-		return result.Text(a.Out) // in parts: the text may be larger than all the rest
+		return result.Text(c.Out) // in parts: the text may be larger than all the rest
 	}
-	return f.Render(a.Out, result)
+	return f.Render(c.Out, result)
 }
 
 // collectLess makes the garbage collector wait for 40 MB of garbage plus half of the heap, and
