@@ -66,7 +66,7 @@ recorded, and was left alone; 127: there is no such process.`,
 func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Process, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.Container, "container", "", "the container `NAME` on this host: a name or ID of docker, podman, containerd or runc, POD/CONTAINER")
-		flags.Var(flagset.Limit(&f.Duration), "duration", "detach after `TIME`, like 10m (default: ^C does)")
+		flags.Var(flagset.Time(&f.Duration, 0), "duration", "detach after `TIME`, like 10m (default: ^C does)")
 		f.scope.add(flags)
 		flags.BoolVar(&f.Wait, "wait", false, "if the process is busy, stopped or traced, wait until it can be recorded")
 		flags.BoolVar(&f.detachOnly, "detach-only", false, "end a recording that another heaplapse attach has begun")

@@ -98,7 +98,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		engines.Var(flags, &f.Engine, "auto", "the heap profiler `NAME`: "+engines.String())
 		flags.Var(flagset.Library(&f.Library), "library", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
 		flags.BoolVar(&f.orFail, "or-fail", false, "do not run CMD if it cannot be recorded, and exit with 125")
-		flags.Var(flagset.Limit(&f.Duration), "duration", "end the program with SIGTERM after `TIME`, like 2h")
+		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end the program with SIGTERM after `TIME`, like 2h")
 		f.scope.add(flags)
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
 		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible to tcmalloc and jemalloc (sets PYTHONMALLOC=malloc)")

@@ -64,7 +64,7 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
 		f.every.NeverOff = true
 		flags.Var(&f.every, "every", "the `TIME` between snapshots, like 30s; auto takes 48 in the duration, or slows down from 5s to 1m")
-		flags.Var(flagset.Limit(&f.Duration), "duration", "end after `TIME`, like 2h (default: ^C ends it)")
+		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end after `TIME`, like 2h (default: ^C ends it)")
 		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each kind, evenly spaced (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {

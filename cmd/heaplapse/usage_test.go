@@ -190,8 +190,6 @@ record -- ./note.txt                     | 126 ./note.txt: is not executable: ch
 record -- /tmp                           | 126 /tmp: is a directory: name the program in it
 record -o h-%x -- ls                     | 125 --output h-%x: %x is unknown: want %t, %p, %n; %% is a percent sign; see heaplapse record --help
 record -o 10% -- ls                      | 125 --output 10%: % is unknown: want %t, %p, %n; %% is a percent sign; see heaplapse record --help
-record -o ␀ -- ls                        | 125 --output "": want the name of a directory; see heaplapse record --help
-record --duration 0s -- ls               | 125 --duration 0s: want a time above 0, such as 10m; without the flag there is no limit; see heaplapse record --help
 record --duration x -- ls                | 125 --duration x: want a time such as 90s, 10m or 1h30m; see heaplapse record --help
 record -- ␀                              | 127 the name of the program is empty: heaplapse record -- CMD ARG…
 record 12446                             | 127 12446: no such program: a process that runs is recorded by heaplapse attach 12446

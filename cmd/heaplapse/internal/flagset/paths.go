@@ -63,12 +63,10 @@ func CheckOutput(path string) error {
 }
 
 // OutputDir returns the value of a flag for a directory that is written. placeholders are the letters
-// that may follow % in its name; if there are none, % has no meaning.
+// that may follow % in its name; if there are none, % has no meaning. An empty name is as none: a variable of a
+// service that is not set must not keep its program from running.
 func OutputDir(to *string, placeholders string) pflag.Value {
 	return text{to, func(path string) error {
-		if path == "" {
-			return errors.New("want the name of a directory")
-		}
 		rest := path
 		for placeholders != "" {
 			_, after, found := strings.Cut(rest, "%")

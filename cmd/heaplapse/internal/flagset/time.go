@@ -35,23 +35,6 @@ func (p period) String() string {
 // Type is that of a time in the help.
 func (p period) Type() string { return "duration" }
 
-// limit is a time above 0, or none.
-type limit struct{ period }
-
-// Limit returns the value of a flag for a time after which something ends. There is no limit
-// without the flag.
-func Limit(to *time.Duration) pflag.Value { return limit{period{to}} }
-
-func (l limit) Set(s string) error {
-	if d, err := time.ParseDuration(s); err == nil && d == 0 {
-		return errors.New("want a time above 0, such as 10m; without the flag there is no limit")
-	}
-	return l.period.Set(s)
-}
-
-// Type is not that of a time, which has one description of its values.
-func (l limit) Type() string { return "limit" }
-
 // Interval is the value of a flag for the time between snapshots: auto, or a time. The zero value
 // is auto.
 type Interval struct {
