@@ -64,7 +64,7 @@ for seed in 1 2 3 4 5 6; do
 	"$work/heaplapse" baseline save -q "$work/baselines" "$work/run$seed" --workload shop "${pin[@]}" >/dev/null
 done
 shop leaking 7
-"$work/heaplapse" gate -q --baseline "$work/baselines" --current "$work/run7" --workload shop -o /dev/null -o markdown="$work/gate.md" || [ $? = 1 ]
+(cd "$work" && ./heaplapse gate -q --baseline baselines --current run7 --workload shop -o /dev/null -o markdown=gate.md) || [ $? = 1 ]
 {
 	cat <<-'END'
 		<!doctype html><meta charset=utf-8><style>
@@ -76,5 +76,5 @@ shop leaking 7
 	END
 	cmark-gfm --unsafe -e table "$work/gate.md" | sed '0,/<details>/s//<details open>/'
 } >"$work/gate.html"
-shoot gate-summary.png "file://$work/gate.html" 900,640
+shoot gate-summary.png "file://$work/gate.html" 900,760
 ls -l docs/*.png

@@ -52,7 +52,7 @@ Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the proc
 recorded, and was left alone; 127: there is no such process.`,
 		Args: ownStatus(help.Between(0, 1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if f.PID, err = record.PIDOf(args, f.Container); err != nil {
+			if f.PID, err = flagset.PIDOf(args, f.Container); err != nil {
 				return recordUsage(cmd, err)
 			}
 			return a.attach(cmd, &f)

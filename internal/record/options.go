@@ -1,10 +1,8 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -153,17 +151,4 @@ func (o *Options) note(format string, args ...any) {
 	if o.Note != nil {
 		o.Note(fmt.Sprintf(format, args...))
 	}
-}
-
-// PIDOf returns the number of a process, or 0 for a container, as the arguments of a command name one of them.
-func PIDOf(args []string, container string) (pid int, err error) {
-	if (len(args) == 0) == (container == "") {
-		return 0, errors.New("name one process or container: heaplapse attach PID, or heaplapse attach --container NAME")
-	}
-	if len(args) > 0 {
-		if pid, err = strconv.Atoi(args[0]); err != nil || pid <= 0 {
-			return 0, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0])
-		}
-	}
-	return pid, nil
 }
