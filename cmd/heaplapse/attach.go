@@ -50,7 +50,7 @@ builds, seccomp filters that forbid what is needed. See docs/attach.md.
 
 Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the process cannot be
 recorded, and was left alone; 127: there is no such process.`,
-		Args: ownStatus(help.Between(0, 1)),
+		Args: cobra.ArbitraryArgs, // see flagset.PIDOf
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if f.PID, err = flagset.PIDOf(args, f.Container); err != nil {
 				return recordUsage(cmd, err)

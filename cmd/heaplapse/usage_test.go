@@ -202,7 +202,7 @@ attach                                   | 125 name one process or container: he
 attach --pid 123                         | 125 unknown flag: --pid: the number of a process is an argument: heaplapse attach PID; see heaplapse attach --help
 attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help
 attach 99999999                          | 127 there is no process 99999999: pgrep NAME prints the numbers of those of a program
-attach 1 2                               | 125 2 arguments: the command is heaplapse attach [flags] PID | --container NAME; see heaplapse attach --help
+attach 1 2                               | 125 attach takes one process, and records its workers with it: pgrep -o NAME prints the first one of a program; see heaplapse attach --help
 attach 0 --every x                       | 125 --every x: want auto, 0, or a time such as 30s or 5m; see heaplapse attach --help
 `
 

@@ -8,6 +8,9 @@ import (
 
 // PIDOf returns the number of a process, or 0 for a container, as the arguments of a command name one of them.
 func PIDOf(args []string, container string) (pid int, err error) {
+	if len(args) > 1 {
+		return 0, errors.New("attach takes one process, and records its workers with it: pgrep -o NAME prints the first one of a program")
+	}
 	if (len(args) == 0) == (container == "") {
 		return 0, errors.New("name one process or container: heaplapse attach PID, or heaplapse attach --container NAME")
 	}
