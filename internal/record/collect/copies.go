@@ -46,6 +46,18 @@ const maxJIT = 512 << 20
 type jitCopies struct {
 	dir  string
 	seen map[string]jitState // by name of the copy
+	own  map[int]int         // the numbers that processes have for themselves, if others
+}
+
+// ownNumber returns the number that a process has, or had, for itself.
+func (j *jitCopies) ownNumber(pid int) int {
+	if own, ok := proc.Own(pid); ok && own != pid {
+		if j.own == nil {
+			j.own = map[int]int{}
+		}
+		j.own[pid] = own
+	}
+	return cmp.Or(j.own[pid], pid)
 }
 
 type jitState struct {
@@ -55,11 +67,11 @@ type jitState struct {
 
 var jitdumpName = regexp.MustCompile(`/jit-\d+\.dump$`)
 
-// jitFiles returns the maps of generated code of a process. A perf map is in /tmp by convention. A
-// jitdump is mapped by the process.
-func jitFiles(pid int, maps []string) []manifest.File {
+// jitFiles returns the maps of generated code of a process, which has a number for itself. A perf map is in /tmp by
+// convention. A jitdump is mapped by the process.
+func jitFiles(pid, own int, maps []string) []manifest.File {
 	files := []manifest.File{{
-		File: fmt.Sprintf("perf-%d.map", pid), Path: fmt.Sprintf("/tmp/perf-%d.map", pid), Kind: "perf-map", PID: pid,
+		File: fmt.Sprintf("perf-%d.map", pid), Path: fmt.Sprintf("/tmp/perf-%d.map", own), Kind: "perf-map", PID: pid,
 	}}
 	for _, path := range slices.Backward(maps) {
 		if jitdumpName.MatchString(path) {
@@ -89,7 +101,7 @@ const jitEvery = 30 * time.Second
 // returns those that were copied for the first time, and an error for each that could not be
 // copied.
 func (j *jitCopies) update(pid, user int, maps []string, last bool) (copied []manifest.File, errs []error) {
-	for _, file := range jitFiles(pid, maps) {
+	for _, file := range jitFiles(pid, j.ownNumber(pid), maps) {
 		_, known := j.seen[file.File]
 		done, err := j.copy(file, user, last)
 		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -61,6 +63,28 @@ func TestJITCopies(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want.mode, info.Mode(), name)
 	}
+}
+
+// TestJITCopiesOfContainers: a process in PID and mount namespaces of its own names its map by its own number.
+func TestJITCopiesOfContainers(t *testing.T) {
+	testutil.Superuser(t)
+	script := `mount -t tmpfs tmpfs /tmp || exit 77
+exec perl -e '$| = 1; open F, ">/tmp/perf-$$.map"; print F "1000 10 f\n"; close F; print "$$\nready\n"; sleep 300'`
+	cmd := exec.Command(testutil.Need(t, "unshare"), "--pid", "--fork", "--mount", "--kill-child", "sh", "-c", script)
+	try := exec.Command("unshare", "--pid", "--fork", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/tmp")
+	if out, err := try.CombinedOutput(); err != nil {
+		t.Skipf("no namespaces here: %s", out)
+	}
+	require.Equal(t, []string{"1"}, testutil.Ready(t, cmd))
+	pid := proc.Children(cmd.Process.Pid)[0]
+	j := jitCopies{dir: t.TempDir()}
+	files, errs := j.update(pid, os.Geteuid(), nil, false)
+	require.Empty(t, errs)
+	want := fmt.Sprintf("perf-%d.map", pid)
+	require.Equal(t, []manifest.File{{File: want, Path: "/tmp/perf-1.map", Kind: "perf-map", PID: pid}}, files)
+	content, err := os.ReadFile(filepath.Join(j.dir, want))
+	require.NoError(t, err)
+	require.Equal(t, "1000 10 f\n", string(content))
 }
 
 // TestJITCopiesOfStrangers: another user can make a file or a link of the name before the program

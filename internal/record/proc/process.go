@@ -94,6 +94,17 @@ func statusField(pid int, name string) string {
 	return ""
 }
 
+// Own returns the number that a process has for itself: another one in a PID namespace of its own, such as that of a
+// container. It returns false if the process has ended.
+func Own(pid int) (own int, ok bool) {
+	numbers := strings.Fields(statusField(pid, "NSpid")) // from this namespace inwards
+	if len(numbers) == 0 {
+		return 0, false
+	}
+	own, err := strconv.Atoi(numbers[len(numbers)-1])
+	return own, err == nil
+}
+
 // bootTime returns the time when the system started. Ticks are counted from then, at 100 per second
 // (USER_HZ) on all supported architectures.
 func bootTime() time.Time {
