@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -64,6 +65,20 @@ func TestReplacedFile(t *testing.T) {
 	late.Close()
 	assert.False(t, late.Needed())
 	assert.Empty(t, late.Of(pid).Files)
+}
+
+// TestFewOpenFiles: a recorder that may have few files open holds none, because it needs them for the recording.
+func TestFewOpenFiles(t *testing.T) {
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	assert.Positive(t, most())
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 63, Max: limit.Max}))
+	none := most()
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: min(200, limit.Max), Max: limit.Max}))
+	few := most()
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	assert.Zero(t, none)
+	assert.Equal(t, 50, few)
 }
 
 // TestOtherRoot holds the files of a process in a container, which is removed. A link in the container does not lead out

@@ -12,15 +12,23 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
-// most is the maximum number of files that are held.
-const most = 4096
+// most returns the number of files that may be held: a quarter of those that this process may have open, which it needs
+// for the recording.
+func most() int {
+	const all, enough = 4096, 64
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < enough {
+		return 0
+	}
+	return int(min(all, limit.Cur/4))
+}
 
 // Add holds a program or library that a process has mapped, by its path in /proc/PID/maps. A file that cannot be
 // opened, or that is something else, is left out.
 func (f *Files) Add(pid int, path string) {
 	r := f.root(pid)
 	path, deleted := strings.CutSuffix(path, proc.DeletedSuffix)
-	if r == nil || f.held >= most || !strings.HasPrefix(path, "/") {
+	if r == nil || f.held >= most() || !strings.HasPrefix(path, "/") {
 		return
 	}
 	if _, known := r.files[path]; known {
