@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -41,8 +42,30 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 }
 
 // KeepNames writes the files that name the addresses of a recording to its directory: see [manifest.NamesFile]. held
-// returns where the files of a process can be read that the recorder holds open. The result is the size in bytes.
-func KeepNames(
+// returns where the files of a process can be read that the recorder holds open. The result is the size in bytes. If a
+// file system does not answer, it returns an error after a while.
+func KeepNames(ctx context.Context, dir string, held func(pid int) bundle.Held, version string) (int64, error) {
+	const patience = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	type result struct {
+		size int64
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		size, err := keepNames(ctx, dir, held, version)
+		done <- result{size, err}
+	}()
+	select {
+	case r := <-done:
+		return r.size, r.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func keepNames(
 	ctx context.Context, dir string, held func(pid int) bundle.Held, version string,
 ) (size int64, err error) {
 	silent := &Pipeline{Tell: func(Notice) {}} // what reads the recording tells what is wrong

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"time"
 )
 
 // Files are the files of the processes of a recording. The zero value has none.
@@ -49,10 +50,25 @@ func (f *Files) Of(pid int) Place {
 // own returns a path by which this process can open a file again that it has open.
 func own(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
+// patience is for how long a file system may take to tell about the files.
+const patience = 2 * time.Second
+
 // Needed reports whether some of the files cannot be found at their paths: those of another root directory, and those
-// that were replaced or removed.
+// that were replaced or removed. It returns false if a file system does not answer.
 func (f *Files) Needed() bool {
-	for _, r := range f.roots {
+	needed := make(chan bool, 1)
+	roots := f.roots
+	go func() { needed <- elsewhere(roots) }()
+	select {
+	case n := <-needed:
+		return n
+	case <-time.After(patience):
+		return false
+	}
+}
+
+func elsewhere(roots []*root) bool {
+	for _, r := range roots {
 		if r.dir != nil && len(r.files) > 0 {
 			return true
 		}
