@@ -1,11 +1,9 @@
 package main
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
-	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // topOf returns what top tells of a recording.
@@ -69,55 +66,4 @@ func TestNoBundle(t *testing.T) {
 	require.NoError(t, os.Remove(exe))
 	r.kill(t, syscall.SIGTERM)
 	assert.NoFileExists(t, filepath.Join(r.dir, manifest.NamesFile), r.stderr)
-}
-
-// TestAttachKeepsNames: a program in another root directory is killed, and the directory is removed, while it is recorded.
-func TestAttachKeepsNames(t *testing.T) {
-	t.Parallel()
-	testutil.Superuser(t)
-	if _, err := os.Stat("/proc/self/root"); err != nil {
-		t.Skip("no /proc here")
-	}
-	root, exe := t.TempDir(), server(t)
-	libraries, err := exec.Command(testutil.Need(t, "ldd"), exe).Output()
-	require.NoError(t, err)
-	for _, word := range append(strings.Fields(string(libraries)), exe) {
-		if filepath.IsAbs(word) {
-			copyTo(t, word, filepath.Join(root, word))
-		}
-	}
-	mount := exec.Command("mount", "-t", "proc", "proc", filepath.Join(root, "proc"))
-	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o755))
-	if out, err := mount.CombinedOutput(); err != nil {
-		t.Skipf("nothing can be mounted here: %s", out)
-	}
-	unmount := func() { _ = syscall.Unmount(filepath.Join(root, "proc"), syscall.MNT_DETACH) }
-	t.Cleanup(unmount)
-	cmd := exec.Command(exe)
-	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Chroot: root}
-	p := &attachable{startedCmd(t, "", cmd)}
-	r := p.attachTo(t)
-	r.more(t, 3)
-	require.NoError(t, p.cmd.Process.Kill())
-	r.wait(t)
-	unmount()
-	require.NoError(t, os.RemoveAll(root))
-	require.NoError(t, os.Remove(exe))
-	require.FileExists(t, filepath.Join(r.dir, manifest.NamesFile), r.stderr)
-	assert.Contains(t, topOf(t, r.dir), "remember  server.cc:12")
-	assert.Contains(t, r.stderr, "process "+p.pid()+" has ended")
-}
-
-// copyTo copies a program or a library.
-func copyTo(t *testing.T, from, to string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
-	in, err := os.Open(from)
-	require.NoError(t, err)
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	require.NoError(t, err)
-	defer out.Close()
-	_, err = io.Copy(out, in)
-	require.NoError(t, err)
 }
