@@ -31,6 +31,9 @@
 //
 // An unpacked bundle is therefore a sysroot that readelf, gdb and llvm-symbolizer can read.
 //
+// A bundle without snapshots lies in the directory of a recording, as names.heaplapse.tar.zst: a recorder has kept the
+// files there that may not be at their paths later. See Names.
+//
 // # Rejected designs
 //
 // Resolved names instead of files: smaller, but later options and versions could not show the names
