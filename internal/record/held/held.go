@@ -21,6 +21,7 @@ type root struct {
 	info  fs.FileInfo
 	dir   *os.File // nil if it is the root directory of this process
 	files map[string]*os.File
+	seen  map[string]bool // the paths that were opened, or could not be
 }
 
 // Place is where the files of a process can be read while they are held.

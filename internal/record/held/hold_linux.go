@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
@@ -27,11 +28,12 @@ func most() int {
 // opened, or that is something else, is left out.
 func (f *Files) Add(pid int, path string) {
 	r := f.root(pid)
-	path, deleted := strings.CutSuffix(path, proc.DeletedSuffix)
-	if r == nil || f.held >= most() || !strings.HasPrefix(path, "/") {
+	if r == nil || r.seen[path] {
 		return
 	}
-	if _, known := r.files[path]; known {
+	r.seen[path] = true
+	path, deleted := strings.CutSuffix(path, proc.DeletedSuffix)
+	if r.files[path] != nil || f.held >= most() || !strings.HasPrefix(path, "/") {
 		return
 	}
 	var file *os.File
@@ -68,7 +70,7 @@ func (f *Files) openRoot(path string) *root {
 			return r
 		}
 	}
-	r := &root{info: info, files: map[string]*os.File{}}
+	r := &root{info: info, files: map[string]*os.File{}, seen: map[string]bool{}}
 	if own, err := os.Stat("/"); err != nil || !os.SameFile(own, info) {
 		if r.dir, err = os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 			return nil
@@ -82,16 +84,17 @@ func (f *Files) openRoot(path string) *root {
 // this process (openat2 with RESOLVE_IN_ROOT, from Linux 5.6 on).
 func (r *root) open(path string) *os.File {
 	if r.dir == nil {
-		return program(os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0))
+		return openProgram(path)
 	}
 	how := unix.OpenHow{
-		Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	fd, err := unix.Openat2(int(r.dir.Fd()), path, &how)
 	if err != nil {
 		return nil
 	}
-	return program(os.NewFile(uintptr(fd), path), nil)
+	return program(os.NewFile(uintptr(fd), path))
 }
 
 // openMapped opens a file that was removed or replaced since a process has mapped it.
@@ -108,14 +111,14 @@ func openMapped(pid int, path string) *os.File {
 		}
 		addresses, _, _ := strings.Cut(line, " ")
 		at := fmt.Sprintf("/proc/%d/map_files/%s", pid, trimZeros(addresses))
-		if f := program(os.OpenFile(at, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)); f != nil {
+		if f := openProgram(at); f != nil {
 			return f
 		}
 		break // map_files needs CAP_CHECKPOINT_RESTORE
 	}
 	exe := fmt.Sprintf("/proc/%d/exe", pid)
 	if target, err := os.Readlink(exe); err == nil && target == path+proc.DeletedSuffix {
-		return program(os.OpenFile(exe, os.O_RDONLY|unix.O_CLOEXEC, 0))
+		return openProgram(exe)
 	}
 	return nil
 }
@@ -126,11 +129,17 @@ func trimZeros(addresses string) string {
 	return strings.TrimLeft(start, "0") + "-" + strings.TrimLeft(end, "0")
 }
 
-// program returns an open file if it is a regular one in the format ELF, or nil.
-func program(f *os.File, err error) *os.File {
+// openProgram opens a regular file in the format ELF. It returns nil if there is none.
+func openProgram(path string) *os.File {
+	f, _, err := infile.Open(path)
 	if err != nil {
 		return nil
 	}
+	return program(f)
+}
+
+// program returns an open file if it is a regular one in the format ELF, or nil.
+func program(f *os.File) *os.File {
 	magic := make([]byte, len(elf.ELFMAG))
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
