@@ -175,8 +175,9 @@ func (c *Collector) checkProcesses() {
 		}
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
-	c.noteFilters()
-	c.noteStrangers()
+	below := proc.Descendants(c.o.Root)
+	c.noteFilters(below)
+	c.noteStrangers(below)
 	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
 }
 
@@ -190,10 +191,10 @@ func (c *Collector) end(p *process) {
 }
 
 // noteFilters finds programs under a seccomp filter that this process does not have, such as that
-// of a sandbox which the command has made. The engine does not record them.
-func (c *Collector) noteFilters() {
+// of a sandbox which the command has made. The engine does not record them. below are the processes below the root.
+func (c *Collector) noteFilters(below []int) {
 	own := proc.Filters(os.Getpid())
-	for _, pid := range append([]int{c.o.Root}, proc.Descendants(c.o.Root)...) {
+	for _, pid := range append([]int{c.o.Root}, below...) {
 		if c.procs[pid] != nil || proc.Filters(pid) <= own {
 			continue
 		}

@@ -36,23 +36,20 @@ const (
 	leastShare = 0.1
 )
 
-// noteStrangers looks at the processes that are not recorded.
-func (c *Collector) noteStrangers() {
-	c.strangersBelow(c.o.Root, c.o.Root)
-}
-
-// strangersBelow looks at the processes below one, whose nearest recorded process is parent.
-func (c *Collector) strangersBelow(pid, parent int) {
-	for _, child := range proc.Children(pid) {
-		if p := c.procs[child]; p != nil && p.recorded {
-			c.strangersBelow(child, child)
+// noteStrangers looks at the processes that are not recorded. below are those below the root, parents first.
+func (c *Collector) noteStrangers(below []int) {
+	nearest := map[int]int{c.o.Root: c.o.Root} // by process: itself if it is recorded, else the nearest one above that is
+	for _, pid := range below {
+		if p := c.procs[pid]; p != nil && p.recorded {
+			nearest[pid] = pid
 			continue
 		}
-		info, ok := proc.Read(child)
-		if ok && info.Exe != "" && !program.IsWrapper(info.Exe) && !proc.SameProgram(child, parent) && hasBegun(info) {
-			c.strangers.note(child, parent, filepath.Base(strings.TrimSuffix(info.Exe, proc.DeletedSuffix)), time.Now())
+		info, ok := proc.Read(pid)
+		parent := cmp.Or(nearest[info.Parent], c.o.Root) // its parent may have ended meanwhile
+		nearest[pid] = parent
+		if ok && info.Exe != "" && !program.IsWrapper(info.Exe) && !proc.SameProgram(pid, parent) && hasBegun(info) {
+			c.strangers.note(pid, parent, filepath.Base(strings.TrimSuffix(info.Exe, proc.DeletedSuffix)), time.Now())
 		}
-		c.strangersBelow(child, parent)
 	}
 }
 
