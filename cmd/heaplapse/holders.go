@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,9 +45,9 @@ data. See docs/holders.md and docs/rss.md.
 Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`,
 		Args: help.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := strconv.Atoi(args[0])
-			if err != nil || pid <= 0 {
-				return help.Error(cmd, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0]))
+			pid, err := flagset.PID(args[0])
+			if err != nil {
+				return help.Error(cmd, err)
 			}
 			return a.holders(cmd.Context(), &f, pid)
 		},

@@ -198,9 +198,7 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	var failed error
 	if outcome.Snapshots > 0 {
 		a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
-		if !f.noBundle {
-			a.keepNames(cmd.Context(), &outcome)
-		}
+		a.keepNames(cmd.Context(), &outcome)
 		if f.bundle {
 			failed = a.bundleRecording(cmd.Context(), outcome.Dir)
 		}
@@ -270,7 +268,8 @@ func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Option
 	return err
 }
 
-// keepNames writes what names the addresses of a recording to its directory, if it may not be at its paths later.
+// keepNames writes what names the addresses of a recording to its directory, if files were held and may not be at their
+// paths later.
 func (a *app) keepNames(ctx context.Context, outcome *record.Outcome) {
 	defer outcome.Files.Close()
 	if !outcome.Files.Needed() {
@@ -283,7 +282,8 @@ func (a *app) keepNames(ctx context.Context, outcome *record.Outcome) {
 		a.Warn("the names of the program were not kept: " + err.Error())
 		return
 	}
-	a.Say("the names of the program are kept in %s (%s), because its files may not be found later", manifest.NamesFile, units.Bytes(size))
+	a.Say("the names of the program are kept in %s (%s), because its files may not be found later",
+		manifest.NamesFile, units.Bytes(size))
 }
 
 // bundleRecording packs what was recorded. Standard output belongs to the program.

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 // ErrZombie is returned if no thread of the process could wait for the child. A zombie, which takes no
@@ -76,12 +75,8 @@ func findZombies(pid int) (list []int) {
 		if err != nil || !isZombieOf(statFields("/proc/"+e.Name()+"/stat"), pid) {
 			continue
 		}
-		f := strings.Fields(target.Status(id, "NSpid"))
-		if len(f) == 0 {
-			continue
-		}
-		if inner, err := strconv.Atoi(f[len(f)-1]); err == nil {
-			list = append(list, inner)
+		if own, ok := proc.Own(id); ok {
+			list = append(list, own)
 		}
 	}
 	return list
