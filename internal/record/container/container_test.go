@@ -4,9 +4,7 @@ package container
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,10 +27,12 @@ func run(t *testing.T, args ...string) int {
 	return pid
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+// write writes what a runtime keeps about a container.
+func write(t *testing.T, path, text string) { testutil.WriteFile(t, path, text, 0o600) }
+
+// state is that of runc about a container whose first process started at a time.
+func state(id string, pid int, started uint64) string {
+	return fmt.Sprintf(`{"id":%q,"init_process_pid":%d,"init_process_start":%d}`, id, pid, started)
 }
 
 // TestProgram finds processes by what each runtime writes about containers.
@@ -48,8 +48,8 @@ func TestProgram(t *testing.T) {
 		names []string
 	}{
 		"runc": {func(root string) {
-			write(t, root+"/run/runc/web/state.json", fmt.Sprintf(`{"id":"web","init_process_pid":%d,"init_process_start":%d}`, one, ticks(one)))
-			write(t, root+"/run/runc/old/state.json", fmt.Sprintf(`{"id":"old","init_process_pid":%d,"init_process_start":1}`, one))
+			write(t, root+"/run/runc/web/state.json", state("web", one, ticks(one)))
+			write(t, root+"/run/runc/old/state.json", state("old", one, 1))
 		}, []string{"web"}},
 		"crun": {func(root string) {
 			write(t, root+"/run/crun/web/status", fmt.Sprintf(`{"pid":%d,"process-start-time":%d}`, one, ticks(one)))
@@ -100,7 +100,7 @@ func TestProgram(t *testing.T) {
 	assert.EqualError(t, err, "2 containers are called web: name one of abababababab (prod/shop-0/web), acacacacacac (prod/shop-1/web)")
 }
 
-// TestPrograms passes over programs that only start others, and names several.
+// TestPrograms: programs that only start others do not count, and several programs are named.
 func TestPrograms(t *testing.T) {
 	perl := testutil.Need(t, "perl")
 	one := run(t, "sh", "-c", `"$0" -e '$| = 1; fork; print qq(ready\n); sleep 300'; true`, perl)
@@ -112,7 +112,7 @@ func TestPrograms(t *testing.T) {
 
 	many := run(t, "sh", "-c", `"$0" -e 'sleep 300' & sleep 300 & sleep 0.2; echo ready; wait`, perl)
 	root := t.TempDir()
-	write(t, root+"/run/runc/web/state.json", fmt.Sprintf(`{"id":"web","init_process_pid":%d,"init_process_start":%d}`, many, ticks(many)))
+	write(t, root+"/run/runc/web/state.json", state("web", many, ticks(many)))
 	require.Eventually(t, func() bool { return len(programs(many)) == 2 }, 60e9, 10e6)
 	_, err := host{root}.program("web")
 	assert.ErrorContains(t, err, "container web runs several programs: attach to one of them by its PID: ")

@@ -13,7 +13,8 @@ import (
 )
 
 // Program returns the process that runs the program of a container, by the name of the container, its ID, or the first
-// four or more digits of that. A program that only starts another one, such as tini or a shell, is passed over.
+// four or more digits of that. If it began with a program that only starts another one, such as tini or a shell, the
+// result is the process of the other one.
 func Program(name string) (pid int, err error) { return host{}.program(name) }
 
 func (h host) program(name string) (int, error) {
@@ -59,8 +60,8 @@ func (h host) find(name string) (Container, error) {
 		return Container{}, fmt.Errorf("%d containers are called %s: name one of %s", len(found), name, titles(found))
 	}
 	if len(all) == 0 {
-		return Container{}, fmt.Errorf("no container %s: none was found on this host; its processes have PIDs here, too: pgrep NAME",
-			name)
+		return Container{}, fmt.Errorf("no container %s: none was found on this host; "+
+			"its processes have PIDs here, too: pgrep NAME", name)
 	}
 	return Container{}, fmt.Errorf("no container %s: those that run are %s", name, titles(all))
 }
@@ -85,10 +86,9 @@ func titles(list []Container) string {
 	return strings.Join(out, ", ")
 }
 
-// inits are programs that only start others in a container, and wait for them.
+// inits are programs that only start others in a container, and wait for them, besides program.Wrappers.
 var inits = []string{
-	"tini", "tini-static", "docker-init", "dumb-init", "catatonit", "pause", "podman-init", "s6-svscan", "s6-supervise",
-	"runsvdir", "runsv", "runit", "my_init",
+	"tini-static", "docker-init", "pause", "podman-init", "s6-svscan", "s6-supervise", "runsvdir", "runsv", "runit", "my_init",
 }
 
 // programs returns the processes that run the programs of a container: init or, if it only starts others, those below

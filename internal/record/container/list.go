@@ -5,6 +5,7 @@ package container
 import (
 	"cmp"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
@@ -71,11 +73,15 @@ const most = 4 << 20
 
 // read decodes a file. A file that cannot be read tells nothing.
 func read(path string, v any) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+	f, info, err := infile.Open(path)
+	if err != nil {
 		return false
 	}
-	b, err := os.ReadFile(path)
+	defer f.Close()
+	if info.Size() > most {
+		return false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most))
 	return err == nil && json.Unmarshal(b, v) == nil
 }
 
