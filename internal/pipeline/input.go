@@ -75,7 +75,7 @@ type Recording struct {
 	*series.Recording
 
 	bundle *bundle.Bundle // nil if the snapshots were not in one
-	names  keptNames
+	names  bundle.NameFiles
 }
 
 // ErrNothingKept is returned instead of an empty result, which would look like a passed check.
@@ -103,7 +103,7 @@ func (p *Pipeline) Find(paths []string, from *Source) (*Recording, error) {
 
 // Close frees the space of copies of the input.
 func (r *Recording) Close() error {
-	return errors.Join(r.Recording.Close(), closeBundle(r.bundle), r.names.close())
+	return errors.Join(r.Recording.Close(), closeBundle(r.bundle), r.names.Close())
 }
 
 func closeBundle(b *bundle.Bundle) error {
@@ -192,23 +192,27 @@ func (p *Pipeline) progress(what string) (update func(done, all int), end func()
 
 // Program returns the main program of a series: see [symbolize.Program].
 func (in *Input) Program(ctx context.Context, o symbolize.Options) *symbolize.Module {
-	return symbolize.Program(ctx, in.Series, in.places(o))
+	places, _ := in.places(o) // Resolve tells the error
+	return symbolize.Program(ctx, in.Series, places)
 }
 
-// places returns the options that name addresses, for a series that may be in a bundle, or have one with its names.
-func (in *Input) places(o symbolize.Options) symbolize.Options {
+// places returns the options that name addresses, for a series that may be in a bundle, or have one with its names. They
+// are usable also with an error, which is about the names.
+func (in *Input) places(o symbolize.Options) (symbolize.Options, error) {
 	if b := in.recording.bundle; b != nil {
-		return b.OptionsWith(in.Process, o)
+		return b.OptionsWith(in.Process, o), nil
 	}
 	if o.Sysroot == "" {
 		o.Sysroot = otherRoot(in.PID(), symbolize.MainProgram(in.Series))
 	}
-	if o.Sysroot == "" {
-		if names, _ := in.recording.names.of(in.Dir()); names != nil { // Resolve tells the error
-			return names.Options(in.Dir(), o)
-		}
+	if o.Sysroot != "" {
+		return o, nil
 	}
-	return o
+	names, err := in.recording.names.In(in.Dir())
+	if names != nil {
+		return names.Options(in.Dir(), o), nil
+	}
+	return o, err
 }
 
 // otherRoot returns the root directory of a process that runs the program in another one than ours,
@@ -223,13 +227,14 @@ func otherRoot(pid int, program string) string {
 
 // Resolve names the addresses of a series.
 func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) error {
-	symbols, err := symbolize.Resolve(ctx, in.Series, in.places(o))
+	places, unusable := in.places(o)
+	symbols, err := symbolize.Resolve(ctx, in.Series, places)
 	if err != nil {
 		return err
 	}
 	in.Symbols = symbols
-	if err := in.recording.names.err; err != nil {
-		p.Tell(Notice{Kind: UnusableNames, Subject: in.Dir(), Text: err.Error()})
+	if unusable != nil {
+		p.Tell(Notice{Kind: UnusableNames, Subject: in.Dir(), Text: unusable.Error()})
 	}
 	p.tellSymbols(symbols)
 	if len(in.recording.Processes) == 1 { // others may need the files

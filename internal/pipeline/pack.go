@@ -120,7 +120,7 @@ func (c *packer) add(ctx context.Context, r *Recording, process int, o *Source) 
 		return err
 	}
 	c.tellProblems(s.Problems, o.Strict)
-	symbols, err := c.resolve(ctx, r, s, o)
+	symbols, err := c.resolve(ctx, s, o)
 	if err != nil {
 		return err
 	}
@@ -133,19 +133,12 @@ func (c *packer) add(ctx context.Context, r *Recording, process int, o *Source) 
 }
 
 // resolve names the addresses of a series.
-func (c *packer) resolve(ctx context.Context, r *Recording, s *series.Series, o *Source) (*symbolize.Symbols, error) {
+func (c *packer) resolve(ctx context.Context, s *series.Series, o *Source) (*symbolize.Symbols, error) {
 	if c.held != nil {
 		return c.AddHeld(ctx, s, c.held(s.PID()))
 	}
 	if o.Symbols.Sysroot == "" {
 		c.Search.Sysroot = otherRoot(s.PID(), symbolize.MainProgram(s))
-	}
-	if c.Search.Sysroot == "" {
-		names, err := r.names.take(s.Dir())
-		if err != nil {
-			return nil, err
-		}
-		c.Names = names
 	}
 	return c.Add(ctx, s)
 }

@@ -25,9 +25,8 @@ import (
 // bytes of its entries.
 type Contents struct {
 	Index Index
-	parts []part // sorted by entry
-	// names is closed when the contents are written; it may be nil.
-	names *Names
+	parts []part    // sorted by entry
+	names NameFiles // closed when the contents are written
 	// removed is the number of snapshots that were removed after they were read.
 	removed int
 }
@@ -77,9 +76,8 @@ type Collector struct {
 	Writer string
 	// Search has the options that locate files. CacheDir is ignored.
 	Search symbolize.Options
-	// Names, if not nil, has files that are not at their paths on this machine. It is closed with the contents.
-	Names *Names
 
+	names     NameFiles
 	used      files.Recorder
 	sources   []series.Source
 	generated []Generated
@@ -88,10 +86,17 @@ type Collector struct {
 // Add resolves the names of a series.
 func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbols, error) {
 	host := hostOf(s.Dir(), c.Search.Debuginfod)
-	if c.Names != nil {
-		return c.add(ctx, s, beside{c.Names, host})
+	if c.Search.Sysroot != "" {
+		return c.add(ctx, s, host)
 	}
-	return c.add(ctx, s, host)
+	names, err := c.names.In(s.Dir())
+	if err != nil {
+		return nil, err
+	}
+	if names == nil {
+		return c.add(ctx, s, host)
+	}
+	return c.add(ctx, s, beside{names, host})
 }
 
 func (c *Collector) add(ctx context.Context, s *series.Series, from files.Source) (*symbolize.Symbols, error) {
@@ -110,7 +115,7 @@ func (c *Collector) add(ctx context.Context, s *series.Series, from files.Source
 // Contents returns the contents of a bundle of all series that were added.
 func (c *Collector) Contents() (*Contents, error) {
 	out := c.empty()
-	out.names, out.Index.Processes = c.Names, c.generated
+	out.names, out.Index.Processes = c.names, c.generated
 	return out.with(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated))
 }
 
@@ -252,7 +257,7 @@ func (c *Contents) addFiles(used []files.Used) error {
 			c.Index.Files = append(c.Index.Files, File{Path: u.Path, Error: u.Err.Error()})
 			continue
 		}
-		p, err := filePart(u, c.names)
+		p, err := c.filePart(u)
 		if err != nil {
 			return err
 		}
@@ -272,12 +277,12 @@ func (c *Contents) addFiles(used []files.Used) error {
 }
 
 // filePart returns the parts of a file that were read.
-func filePart(u files.Used, names *Names) (part, error) {
+func (c *Contents) filePart(u files.Used) (part, error) {
 	if u.Local != "" {
 		info, err := os.Stat(u.Local)
 		return part{path: u.Local, keep: u.Parts, info: info}, err
 	}
-	f, err := names.open(u.Path)
+	f, err := c.names.open(u.Path)
 	if err != nil {
 		return part{}, err
 	}

@@ -38,9 +38,9 @@ type Names struct {
 	files  map[string]*File // by path in the recorded process; they are other ones than those at these paths here
 }
 
-// OpenNames opens the file [manifest.NamesFile] of a directory, or the bundle of the recording beside the directory. It
+// openNamesIn opens the file [manifest.NamesFile] of a directory, or the bundle of the recording beside the directory. It
 // returns nil if there is none, or if all of its files are at their paths on this machine.
-func OpenNames(dir string) (*Names, error) {
+func openNamesIn(dir string) (*Names, error) {
 	for _, path := range []string{filepath.Join(dir, manifest.NamesFile), filepath.Clean(dir) + Suffix} {
 		n, err := openNames(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -74,6 +74,50 @@ func openNames(path string) (*Names, error) {
 	return &Names{b, b.Index.others()}, nil
 }
 
+// NameFiles are the names in the directories of recordings, which are opened when they are needed first. The zero value is
+// ready for use.
+type NameFiles struct{ byDir map[string]nameFile }
+
+type nameFile struct {
+	names *Names
+	err   error
+}
+
+// In returns the names in the file [manifest.NamesFile] of a directory, or in the bundle of the recording beside the
+// directory. It returns nil if there is none, or if all of its files are at their paths on this machine. It returns the
+// same in each call.
+func (n *NameFiles) In(dir string) (*Names, error) {
+	known, ok := n.byDir[dir]
+	if !ok {
+		known.names, known.err = openNamesIn(dir)
+		if n.byDir == nil {
+			n.byDir = map[string]nameFile{}
+		}
+		n.byDir[dir] = known
+	}
+	return known.names, known.err
+}
+
+// open opens an unpacked file of any directory.
+func (n *NameFiles) open(path string) (*spool.File, error) {
+	for _, known := range n.byDir {
+		if known.names != nil && known.names.files[path] != nil {
+			return known.names.open(path)
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+// Close removes the unpacked files.
+func (n *NameFiles) Close() (err error) {
+	for _, known := range n.byDir {
+		if known.names != nil {
+			err = errors.Join(err, known.names.bundle.Close())
+		}
+	}
+	return err
+}
+
 // indexIn reads the index of a bundle.
 func indexIn(r io.Reader) (*Index, error) {
 	z, err := decoder(r)
@@ -103,9 +147,6 @@ func (f *File) isAt(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Size() == f.Size && info.ModTime().Equal(f.Modified)
 }
-
-// Close removes the unpacked files.
-func (n *Names) Close() error { return n.bundle.Close() }
 
 // Options returns options for the series in a directory. The names come from files of the bundle where this machine has
 // others at their paths, or none.

@@ -18,9 +18,7 @@ import (
 
 // Write writes the archive, which it can do once. If the context ends, Write returns its error.
 func (c *Contents) Write(ctx context.Context, w io.Writer) (err error) {
-	if c.names != nil {
-		defer func() { err = errors.Join(err, c.names.Close()) }()
-	}
+	defer func() { err = errors.Join(err, c.names.Close()) }()
 	z, err := zstd.NewWriter(
 		w,
 		zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
