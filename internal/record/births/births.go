@@ -1,7 +1,6 @@
 package births
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,7 +28,7 @@ type Process struct {
 // Births tells when the live samples were allocated.
 type Births struct {
 	marks marks
-	sites map[string][]sample // by stack
+	sites map[string][]sample // by stack, in the order of their numbers, as samples.Table has them
 	// late is called with the number of a sample that is newer than the rows; may be nil.
 	late func(number uint32)
 }
@@ -153,7 +152,6 @@ func (b *Births) line(stack string, objects, bytes int64) string {
 	if len(list) == 0 || objects <= 0 || bytes <= 0 {
 		return ""
 	}
-	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.number, b.number) })
 	var seen sample // the sum
 	var t births
 	for _, s := range list {

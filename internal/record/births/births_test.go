@@ -2,7 +2,9 @@ package births
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -78,6 +80,7 @@ func snapshotOf(random *rand.Rand) (text string, b *Births) {
 			w := 1 + random.ExpFloat64()*10
 			b.sites[stack] = append(b.sites[stack], sample{uint32(random.IntN(100)), w, w * random.Float64() * 1e5})
 		}
+		slices.SortFunc(b.sites[stack], func(a, b sample) int { return cmp.Compare(a.number, b.number) })
 	}
 	return fmt.Sprintf("heap profile: %d: %d [%d: %d] @ heapprofile/131072\n%sMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 1 /bin/x @ y\n",
 		total[0], total[1], total[0], total[1], rows.String()), b
@@ -134,8 +137,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestLate: of a snapshot at which the samples could not be read, what a row has more than before was allocated since, and
-// of what it has less, the newest is missing.
+// TestLate: of a snapshot at which the samples could not be read, what a row has more than before was allocated since,
+// and of what it has less, the newest is missing.
 func TestLate(t *testing.T) {
 	p := Process{last: &Births{
 		marks: marks{{10, start}, {20, start.Add(time.Second)}},
@@ -166,8 +169,8 @@ func TestLine(t *testing.T) {
 	b := &Births{
 		marks: marks{{10, start}, {20, start.Add(time.Second)}, {30, start.Add(2 * time.Second)}},
 		sites: map[string][]sample{
-			"a": {{21, 2, 20}, {5, 2, 20}, {12, 2, 20}, {15, 1, 10}},
-			"b": {{25, 3.4, 34}, {3, 1.5, 15}},
+			"a": {{5, 2, 20}, {12, 2, 20}, {15, 1, 10}, {21, 2, 20}},
+			"b": {{3, 1.5, 15}, {25, 3.4, 34}},
 		},
 	}
 	var late []uint32
@@ -219,7 +222,7 @@ func TestOldMemoryNeverBecomesMore(t *testing.T) {
 			m.add(newest, start.Add(time.Duration(i)*time.Second))
 			b := &Births{marks: slices.Clone(m), sites: map[string][]sample{}, late: m.late}
 			run(random.IntN(5))
-			for number := range live {
+			for _, number := range slices.Sorted(maps.Keys(live)) {
 				b.sites["a"] = append(b.sites["a"], sample{number, 1, 10})
 			}
 			sums, sum := map[time.Time]int64{}, int64(0)
