@@ -12,16 +12,13 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders"
 	holdersreport "github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/terminal"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 type holdersFlags struct {
-	rss       bool
-	top       int
-	demangle  string
-	debugDirs []string
-	flagset.Debuginfod
-	flagset.Cache
+	rss      bool
+	top      int
+	demangle string
+	flagset.DebugFiles
 	output.Flags
 }
 
@@ -61,22 +58,16 @@ Exit status: 0: looked; 2: the process cannot be looked at, and was left alone.`
 	f.Flags.Add(cmd, "text", "json")
 	cmd.MarkFlagsMutuallyExclusive("rss", "top")
 	flagset.Manglings.Complete(cmd)
-	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
-		flagset.DefineDebugDirs(flags, &f.debugDirs)
-		f.Debuginfod.Define(flags)
-		f.Cache.Define(flags)
-	})
+	f.DebugFiles.Add(cmd)
 	return cmd
 }
 
 func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
-	client, err := f.Client()
+	symbols, err := f.DebugFiles.Options(f.demangle)
 	if err != nil {
 		return err
 	}
-	o := holders.Options{Symbols: symbolize.Options{
-		DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir(),
-	}}
+	o := holders.Options{Symbols: symbols}
 	width := 0
 	if f.ToStdout() {
 		width = terminal.Width(a.Out)

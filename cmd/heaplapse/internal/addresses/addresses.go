@@ -21,10 +21,8 @@ import (
 
 type commandFlags struct {
 	output.Flags
-	flagset.Debuginfod
-	flagset.Cache
+	flagset.DebugFiles
 	file, demangle string
-	debugDirs      []string
 }
 
 // Command returns the command symbolize.
@@ -48,11 +46,7 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
 	f.Flags.Add(cmd, "text", "json")
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { flagset.DefineDemangle(flags, &f.demangle, "full") })
 	flagset.Manglings.Complete(cmd)
-	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
-		flagset.DefineDebugDirs(flags, &f.debugDirs)
-		f.Debuginfod.Define(flags)
-		f.Cache.Define(flags)
-	})
+	f.DebugFiles.Add(cmd)
 	return cmd
 }
 
@@ -68,10 +62,7 @@ func (f *commandFlags) options() (symbolize.Options, error) {
 	if f.file == "" {
 		return symbolize.Options{}, errors.New("symbolize: -e FILE is missing: the ELF file that the addresses belong to")
 	}
-	client, err := f.Client()
-	return symbolize.Options{
-		DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir(),
-	}, err
+	return f.DebugFiles.Options(f.demangle)
 }
 
 func run(ctx context.Context, c *console.Console, f *commandFlags) error {

@@ -27,7 +27,7 @@ func (f *Files) Define(flags *pflag.FlagSet) {
 	flags.Var(existing(&f.binary, "the program"), "binary", "the `FILE` of the main program, if it has moved since it ran")
 	root := existing(&f.sysroot, "a directory with programs and libraries")
 	flags.Var(root, "sysroot", "look for programs and libraries below `DIR` only")
-	DefineDebugDirs(flags, &f.debugDirs)
+	defineDebugDirs(flags, &f.debugDirs)
 	f.Debuginfod.Define(flags)
 	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or jitdump `FILE` (repeatable; default: perf-PID.map and jit-PID.dump next to the snapshots or in /tmp)")
 }
@@ -40,8 +40,32 @@ func (f *Files) Add(cmd *cobra.Command) {
 	})
 }
 
-// DefineDebugDirs adds --debug-dir to a set.
-func DefineDebugDirs(flags *pflag.FlagSet, dirs *[]string) {
+// DebugFiles has the flags that tell where debug information is, for commands without snapshots.
+type DebugFiles struct {
+	dirs []string
+	Debuginfod
+	Cache
+}
+
+// Add adds the flags.
+func (f *DebugFiles) Add(cmd *cobra.Command) {
+	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
+		defineDebugDirs(flags, &f.dirs)
+		f.Debuginfod.Define(flags)
+		f.Cache.Define(flags)
+	})
+}
+
+// Options returns where debug information is, and how names are shown.
+func (f *DebugFiles) Options(demangle string) (symbolize.Options, error) {
+	client, err := f.Client()
+	return symbolize.Options{
+		DebugDirs: f.dirs, Debuginfod: client, Demangle: DemangleMode(demangle), CacheDir: f.Dir(),
+	}, err
+}
+
+// defineDebugDirs adds --debug-dir to a set.
+func defineDebugDirs(flags *pflag.FlagSet, dirs *[]string) {
 	flags.StringArrayVar(
 		dirs,
 		"debug-dir",
