@@ -21,8 +21,8 @@ func topOf(t *testing.T, path string) string {
 	return string(out)
 }
 
-// TestRecordKeepsNames: a build replaces the program while it is recorded. Its names are kept with the recording, and in
-// a bundle that is made later.
+// TestRecordKeepsNames: a build replaces the program while it is recorded. Its names are kept with the recording, and
+// in a bundle that is made later.
 func TestRecordKeepsNames(t *testing.T) {
 	t.Parallel()
 	exe := server(t)

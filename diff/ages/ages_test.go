@@ -55,8 +55,9 @@ func TestHalves(t *testing.T) {
 // block is memory that was allocated at a time, and is freed at another one.
 type block struct{ born, freed time.Time }
 
-// recording writes the snapshots of a program as the recorder does. It is some milliseconds late with the moments, keeps
-// few of them, and is now and then too busy to tell births. fileDelay is how much later than that the files are written.
+// recording writes the snapshots of a program as the recorder does. It is some milliseconds late with the moments,
+// keeps few of them, and is now and then too busy to tell births. fileDelay is how much later than that the files are
+// written.
 type recording struct {
 	snapshots, moments int
 	fileDelay          time.Duration

@@ -140,7 +140,8 @@ func (m *mover) pairs(gains, losses []int) (out []pair) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(b.nearness, a.nearness), cmp.Compare(a.mismatch, b.mismatch), cmp.Compare(b.size, a.size))
+		return cmp.Or(cmp.Compare(b.nearness, a.nearness), cmp.Compare(a.mismatch, b.mismatch),
+			cmp.Compare(b.size, a.size))
 	})
 	return out
 }

@@ -31,17 +31,20 @@ func TestCodeOfModulesIsNoCause(t *testing.T) {
 	require.NotEqual(t, notCause, f.at(2)[0].number)
 }
 
-// TestFrameworksAreNoCause: a library that calls the program's code is no cause of what that keeps. One that the program
-// calls may be.
+// TestFrameworksAreNoCause: a function of a library is no cause if it calls the program's code. It may be one if the
+// program calls it.
 func TestFrameworksAreNoCause(t *testing.T) {
-	const text = "heap profile: 2: 20 [2: 20] @ heapprofile/1\n1: 10 [1: 10] @ 0x100000000000010 0x100000000000020 0x100000000000030\n" +
+	const text = "heap profile: 2: 20 [2: 20] @ heapprofile/1\n" +
+		"1: 10 [1: 10] @ 0x100000000000010 0x100000000000020 0x100000000000030\n" +
 		"1: 10 [1: 10] @ 0x100000000000040 0x100000000000010 0x100000000000020 0x100000000000030\n"
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p_1.0001.heap"), []byte(text), 0o600))
 	frames := `{"schema":"heaplapse.frames/1","pid":1,"image":0,"start_ns":0}` + "\n"
 	for address, frame := range map[string][2]string{
-		"0x100000000000010": {"view", "/srv/app.py"}, "0x100000000000020": {"dispatch", "/usr/lib/python3/dist-packages/flask/app.py"},
-		"0x100000000000030": {"run", "/srv/main.py"}, "0x100000000000040": {"parse", "/usr/lib/python3/dist-packages/yaml/reader.py"},
+		"0x100000000000010": {"view", "/srv/app.py"},
+		"0x100000000000020": {"dispatch", "/usr/lib/python3/dist-packages/flask/app.py"},
+		"0x100000000000030": {"run", "/srv/main.py"},
+		"0x100000000000040": {"parse", "/usr/lib/python3/dist-packages/yaml/reader.py"},
 	} {
 		frames += fmt.Sprintf(`{"address":%q,"function":%q,"file":%q,"line":1}`, address, frame[0], frame[1]) + "\n"
 	}

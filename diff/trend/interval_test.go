@@ -13,8 +13,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
-// recorded is a site that a sampling engine records. It leaks objects of one size at a constant rate, and holds others of
-// that size for a moment.
+// recorded is a site that a sampling engine records. It leaks objects of one size at a constant rate, and holds others
+// of that size for a moment.
 type recorded struct {
 	size           float64
 	leaked, before float64 // bytes from the first point to the last, and before it
@@ -54,7 +54,7 @@ func binomial(r *rand.Rand, n int, chance float64) (found int) {
 	return found
 }
 
-// geometric draws how many objects are passed over before one is sampled.
+// geometric draws the number of objects before the next one that is sampled.
 func geometric(r *rand.Rand, chance float64) int {
 	if chance >= 1 {
 		return 0
@@ -141,7 +141,7 @@ func TestSlopeErrorIsThatOfTheSamples(t *testing.T) {
 	require.InEpsilon(t, 1.96*v.SlopeError, high-v.Slope, 1e-9)
 }
 
-// TestIntervalOfExactCounts is that of the scatter, and the interval by which sites are ranked is that for samples, too.
+// TestIntervalOfExactCounts is that of the scatter, and so is, for samples too, the interval by which sites are ranked.
 func TestIntervalOfExactCounts(t *testing.T) {
 	sampled := recorded{size: 1536, leaked: 17 * mib, points: 41}.record(rand.New(rand.NewPCG(3, 1)))
 	exact := sampled

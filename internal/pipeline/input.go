@@ -196,8 +196,8 @@ func (in *Input) Program(ctx context.Context, o symbolize.Options) *symbolize.Mo
 	return symbolize.Program(ctx, in.Series, places)
 }
 
-// places returns the options that name addresses, for a series that may be in a bundle, or have one with its names. They
-// are usable also with an error, which is about the names.
+// places returns the options that name addresses, for a series that may be in a bundle, or have one with its names.
+// They are usable also with an error, which is about the names.
 func (in *Input) places(o symbolize.Options) (symbolize.Options, error) {
 	if b := in.recording.bundle; b != nil {
 		return b.OptionsWith(in.Process, o), nil

@@ -38,8 +38,8 @@ type Names struct {
 	files  map[string]*File // by path in the recorded process; they are other ones than those at these paths here
 }
 
-// openNamesIn opens the file [manifest.NamesFile] of a directory, or the bundle of the recording beside the directory. It
-// returns nil if there is none, or if all of its files are at their paths on this machine.
+// openNamesIn opens the file [manifest.NamesFile] of a directory, or the bundle of the recording beside the directory.
+// It returns nil if there is none, or if all of its files are at their paths on this machine.
 func openNamesIn(dir string) (*Names, error) {
 	for _, path := range []string{filepath.Join(dir, manifest.NamesFile), filepath.Clean(dir) + Suffix} {
 		n, err := openNames(path)
@@ -74,8 +74,8 @@ func openNames(path string) (*Names, error) {
 	return &Names{b, b.Index.others()}, nil
 }
 
-// NameFiles are the names in the directories of recordings, which are opened when they are needed first. The zero value is
-// ready for use.
+// NameFiles are the names in the directories of recordings, which are opened when they are needed first. The zero value
+// is ready for use.
 type NameFiles struct{ byDir map[string]nameFile }
 
 type nameFile struct {

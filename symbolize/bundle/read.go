@@ -76,7 +76,8 @@ func Open(file string) (*Bundle, error) {
 func Read(r io.Reader, size int64, name string) (*Bundle, error) {
 	b, err := unpack(r, size, name)
 	if err == nil && len(b.Index.Snapshots) == 0 {
-		err = errors.Join(fmt.Errorf("%s: not a usable bundle: it holds no snapshots; read the directory of the recording instead", name), b.Close())
+		err = fmt.Errorf("%s: not a usable bundle: it holds no snapshots; read the directory of the recording instead", name)
+		err = errors.Join(err, b.Close())
 	}
 	if err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ func TestChildrenAreCounted(t *testing.T) {
 	}
 }
 
-// TestStrangersThatGrow: the processes of other programs that grow for most of the recording are told, however deep they
-// are below the program. Those that are small, short or recorded are not.
+// TestStrangersThatGrow: the processes of other programs that grow for most of the recording are told, however deep
+// they are below the program. Those that are small, short or recorded are not.
 func TestStrangersThatGrow(t *testing.T) {
 	grow := "import time\nkept = []\nwhile True:\n  kept.append(bytearray(1 << 20))\n  time.sleep(0.05)"
 	cmd := exec.Command(testutil.Need(t, "perl"), "-e", "fork || exec @ARGV; fork || exec 'sleep', 1000; sleep 1000",

@@ -38,7 +38,8 @@ const (
 
 // noteStrangers looks at the processes that are not recorded. below are those below the root, parents first.
 func (c *Collector) noteStrangers(below []int) {
-	nearest := map[int]int{c.o.Root: c.o.Root} // by process: itself if it is recorded, else the nearest one above that is
+	// By process: itself if it is recorded, else the nearest one above it that is.
+	nearest := map[int]int{c.o.Root: c.o.Root}
 	for _, pid := range below {
 		if p := c.procs[pid]; p != nil && p.recorded {
 			nearest[pid] = pid
@@ -77,8 +78,9 @@ func (s *strangers) problems(now time.Time) (list []manifest.Problem) {
 	}
 	for _, parent := range slices.Sorted(maps.Keys(names)) {
 		all := slices.Sorted(slices.Values(names[parent]))
+		count := int64(len(all))
 		list = append(list, manifest.Problem{
-			PID: parent, Kind: manifest.ProblemPrograms, Count: int64(len(all)), Detail: strings.Join(slices.Compact(all), ", "),
+			PID: parent, Kind: manifest.ProblemPrograms, Count: count, Detail: strings.Join(slices.Compact(all), ", "),
 		})
 	}
 	return list

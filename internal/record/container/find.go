@@ -88,7 +88,8 @@ func titles(list []Container) string {
 
 // inits are programs that only start others in a container, and wait for them, besides program.Wrappers.
 var inits = []string{
-	"tini-static", "docker-init", "pause", "podman-init", "s6-svscan", "s6-supervise", "runsvdir", "runsv", "runit", "my_init",
+	"tini-static", "docker-init", "pause", "podman-init", "s6-svscan", "s6-supervise", "runsvdir", "runsv", "runit",
+	"my_init",
 }
 
 // programs returns the processes that run the programs of a container: init or, if it only starts others, those below

@@ -81,8 +81,8 @@ func TestFewOpenFiles(t *testing.T) {
 	assert.Equal(t, 50, few)
 }
 
-// TestOtherRoot holds the files of a process in a container, which is removed. A link in the container does not lead out
-// of it.
+// TestOtherRoot holds the files of a process in a container, which is removed. A link in the container does not lead
+// out of it.
 func TestOtherRoot(t *testing.T) {
 	testutil.Superuser(t)
 	program, root := build(t, "-static"), t.TempDir()

@@ -45,8 +45,8 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if l.Recorded {
 		line("")
-		line("heaplapse records this process: \"heaplapse growth DIRECTORY\", with the directory of that recording, tells what holds " +
-			"the memory of each line of code.")
+		line("heaplapse records this process: \"heaplapse growth DIRECTORY\", with the directory of that recording, " +
+			"tells what holds the memory of each line of code.")
 	}
 	return p.Err
 }

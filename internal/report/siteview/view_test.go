@@ -115,7 +115,8 @@ func TestFilesAreToldApart(t *testing.T) {
 	dir := t.TempDir()
 	frames := `{"schema":"heaplapse.frames/1","pid":7,"image":0,"start_ns":0}` + "\n"
 	for address, frame := range map[string][2]string{
-		"0x100000000000010": {"render", "/srv/services/catalog.py"}, "0x100000000000020": {"product", "/srv/routes/catalog.py"},
+		"0x100000000000010": {"render", "/srv/services/catalog.py"},
+		"0x100000000000020": {"product", "/srv/routes/catalog.py"},
 		"0x100000000000030": {"main", "/srv/main.py"},
 	} {
 		frames += fmt.Sprintf(`{"address":%q,"function":%q,"file":%q,"line":1}`, address, frame[0], frame[1]) + "\n"
