@@ -12,6 +12,7 @@
 //	edges                arguments that no allocator accepts, and errno
 //	limit                a limit of address space
 //	descriptors          a thread closes and replaces all descriptors
+//	no-descriptors       a limit that permits no new descriptor
 //	memory               children that share memory, descriptors or the working directory
 //	jumps                handlers of SIGTERM and SIGINT that do not return
 //	main                 the first thread ends
@@ -334,7 +335,6 @@ static void *replace(void *arg) {
 }
 
 static int descriptors(void) {
-	struct rlimit none = {0, 0};
 	pthread_t t;
 	pthread_create(&t, NULL, replace, NULL);
 	allocate(10000);
@@ -342,8 +342,14 @@ static int descriptors(void) {
 	pthread_join(t, NULL);
 	for (int fd = 3; fd < 64; fd++) close(fd);
 	printf("%d\n", dup(0));
+	return 0;
+}
+
+static int no_descriptors(void) {
+	struct rlimit none = {0, 0};
 	setrlimit(RLIMIT_NOFILE, &none);
-	allocate(100);
+	allocate(10000);
+	printf("%d\n", dup(0));
 	return 0;
 }
 
@@ -415,7 +421,8 @@ static const struct {
 	int (*run)(void);
 } others[] = {
 	{"fork", fork_behind}, {"dispatch", dispatch}, {"unshare", raw_unshare}, {"stacks", stacks}, {"edges", edges}, {"limit", limit},
-	{"descriptors", descriptors}, {"memory", memory}, {"jumps", jumps}, {"busy", busy},
+	{"descriptors", descriptors}, {"no-descriptors", no_descriptors},
+	{"memory", memory}, {"jumps", jumps}, {"busy", busy},
 };
 
 int main(int argc, char **argv) {
