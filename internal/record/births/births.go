@@ -1,6 +1,7 @@
 package births
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,8 @@ type Process struct {
 type Births struct {
 	marks marks
 	sites map[string][]sample // by stack, in the order of their numbers, as samples.Table has them
+	// before are those of the snapshot before.
+	before map[string][]sample
 	// late is called with the number of a sample that is newer than the rows; may be nil.
 	late func(number uint32)
 }
@@ -58,6 +61,9 @@ func (p *Process) Take(period int64) *Births {
 		b, err := p.read(period, now)
 		p.next = time.Now().Add(rest * time.Since(now))
 		if err == nil {
+			if p.last != nil {
+				b.before = p.last.sites
+			}
 			p.last = b
 			return b
 		}
@@ -71,7 +77,7 @@ func (p *Process) Take(period int64) *Births {
 	if since.at.After(list[len(list)-1].at) {
 		list = append(list, since)
 	}
-	return &Births{marks: list, sites: p.last.sites}
+	return &Births{marks: list, sites: p.last.sites, before: p.last.before}
 }
 
 func (p *Process) read(period int64, now time.Time) (*Births, error) {
@@ -143,24 +149,20 @@ func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 	return b.String(), nil
 }
 
-// line returns the comment behind a row, or "" if nothing is known of it. The engine counts what the row has a moment
-// before the samples are read. Samples that the row does not have were allocated meanwhile: they are the newest ones.
-// What it has beyond all samples was freed meanwhile, and counts as new. So no memory seems to be older than it is, and
-// what was allocated before a snapshot never becomes more.
+// line returns the comment behind a row, or "" if nothing is known of it. What the row has beyond the samples of which
+// something is known counts as new. So no memory seems to be older than it is, and what was allocated before a snapshot
+// never becomes more.
 func (b *Births) line(stack string, objects, bytes int64) string {
-	list := b.sites[stack]
-	if len(list) == 0 || objects <= 0 || bytes <= 0 {
+	if objects <= 0 || bytes <= 0 {
+		return ""
+	}
+	list := b.counted(stack, float64(objects))
+	if len(list) == 0 && len(b.sites[stack]) == 0 {
 		return ""
 	}
 	var seen sample // the sum
 	var t births
 	for _, s := range list {
-		if seen.objects+s.objects/2 > float64(objects) {
-			if b.late != nil {
-				b.late(s.number)
-			}
-			break
-		}
 		seen = sample{s.number, seen.objects + s.objects, seen.bytes + s.bytes}
 		t.upTo(b.marks[b.marks.of(s.number)].at, rounded(seen.objects, objects), rounded(seen.bytes, bytes))
 	}
@@ -170,6 +172,44 @@ func (b *Births) line(stack string, objects, bytes int64) string {
 	last := &t[len(t)-1]
 	last.objects, last.bytes = objects, bytes
 	return t.String()
+}
+
+// counted returns the samples of a row with a number of objects, in the order of their numbers. The engine counts the
+// row a moment before the samples are read. Samples that the row does not have were allocated meanwhile: they are the
+// newest ones. What it has beyond all samples was freed meanwhile. That may be what was live at the snapshot before: of
+// that, the newest samples are taken.
+func (b *Births) counted(stack string, objects float64) []sample {
+	list, left := b.sites[stack], objects
+	for i, s := range list {
+		if s.objects/2 > left {
+			if b.late != nil {
+				b.late(s.number)
+			}
+			return list[:i]
+		}
+		left -= s.objects
+	}
+	var freed []sample
+	live := list
+	for _, s := range slices.Backward(b.before[stack]) {
+		for len(live) > 0 && live[len(live)-1].number > s.number {
+			live = live[:len(live)-1]
+		}
+		if len(live) > 0 && live[len(live)-1].number == s.number {
+			continue
+		}
+		if s.objects/2 > left {
+			break
+		}
+		left -= s.objects
+		freed = append(freed, s)
+	}
+	if len(freed) == 0 {
+		return list
+	}
+	list = append(freed, list...)
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.number, b.number) })
+	return list
 }
 
 // births are the fields of a comment: objects and bytes that were allocated before a time.

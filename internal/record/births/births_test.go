@@ -172,7 +172,11 @@ func TestLine(t *testing.T) {
 			"a": {{5, 2, 20}, {12, 2, 20}, {15, 1, 10}, {21, 2, 20}},
 			"b": {{3, 1.5, 15}, {25, 3.4, 34}},
 		},
+		before: map[string][]sample{
+			"d": {{4, 2, 20}, {8, 2, 20}, {14, 2, 20}}, "e": {{4, 2, 20}, {11, 2, 20}},
+		},
 	}
+	b.sites["d"] = []sample{{8, 2, 20}, {24, 1, 10}}
 	var late []uint32
 	b.late = func(number uint32) { late = append(late, number) }
 	for _, c := range []struct {
@@ -189,6 +193,10 @@ func TestLine(t *testing.T) {
 		{"b", 9, 90, "# births 1795676287000:2:15 1795676289000:7:75\n"},
 		{"c", 9, 90, ""},
 		{"a", 0, 0, ""},
+		{"d", 3, 30, "# births 1795676287000:2:20 1795676289000:1:10\n"},
+		{"d", 5, 50, "# births 1795676287000:2:20 1795676288000:2:20 1795676289000:1:10\n"}, // 14 was freed since
+		{"d", 9, 90, "# births 1795676287000:4:40 1795676288000:2:20 1795676289000:3:30\n"},
+		{"e", 2, 20, "# births 1795676288000:2:20\n"},
 	} {
 		assert.Equal(t, c.want, b.line(c.stack, c.objects, c.bytes), "%s %d", c.stack, c.objects)
 	}
@@ -215,13 +223,15 @@ func TestOldMemoryNeverBecomesMore(t *testing.T) {
 			}
 		}
 		var before []map[time.Time]int64 // by snapshot, the bytes that were allocated before a time
+		var last map[string][]sample
 		for i := range 60 {
 			run(random.IntN(30))
 			row := int64(len(live))
 			run(random.IntN(5))
 			m.add(newest, start.Add(time.Duration(i)*time.Second))
-			b := &Births{marks: slices.Clone(m), sites: map[string][]sample{}, late: m.late}
-			run(random.IntN(5))
+			b := &Births{marks: slices.Clone(m), sites: map[string][]sample{}, before: last, late: m.late}
+			last = b.sites
+			run(random.IntN(5) * random.IntN(6))
 			for _, number := range slices.Sorted(maps.Keys(live)) {
 				b.sites["a"] = append(b.sites["a"], sample{number, 1, 10})
 			}
