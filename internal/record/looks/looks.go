@@ -25,7 +25,7 @@ import (
 const (
 	// firstLook is the time of the first look after the start of a recording. The next ones follow after twice the time of
 	// the one before, so that the newest is from the second half of the recording, however it ends.
-	firstLook = 5 * time.Second
+	firstLook = time.Second
 	// lookPatience limits the time for which the end of a recording waits for what is still read.
 	lookPatience = 10 * time.Second
 	// mostLooked limits the number of processes that are looked at together.
