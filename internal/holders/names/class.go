@@ -31,7 +31,7 @@ func (p *Process) refine(ctx context.Context, c content, b blocks.Range) content
 func (p *Process) startsAt(c content, b blocks.Range) bool {
 	_, t := c.file.plain(c.elem)
 	size := c.file.size(c.elem)
-	if c.at == b.Start || c.many || isPlain(t) {
+	if c.at == b.Start+c.offset || c.many || isPlain(t) {
 		return true
 	}
 	return size > 0 && (c.at-b.Start)%size == 0 && p.repeats(size, b)

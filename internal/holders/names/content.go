@@ -34,7 +34,7 @@ type content struct {
 	at uint64
 	// many is set if there are several objects for sure.
 	many bool
-	// offset is that of the element of a node.
+	// offset is that of the element of a node, or of the object to whose node an iterator leads.
 	offset uint64
 	// owner is the container whose memory it is, or nil.
 	owner *container
@@ -102,6 +102,8 @@ type rule struct {
 	header uint64
 	// special has what words at some offsets lead to.
 	special map[uint64]kind
+	// iterator is set if the elements have the type to which that called pointer points, as gcc writes no arguments.
+	iterator bool
 }
 
 // rules are those of the parts of containers, by names without inline namespaces. libstdc++ has
@@ -112,6 +114,7 @@ var rules = map[string]rule{
 	"std::_List_base":     {kind: nodes, header: 16},
 	"std::_Fwd_list_base": {kind: nodes, header: 8},
 	"std::_Deque_base":    {kind: array, special: map[uint64]kind{0: chunks, 40: chunks, 72: chunks}},
+	"std::_List_iterator": {kind: object, header: 16, iterator: true},
 	"std::shared_ptr":     {special: map[uint64]kind{8: control}},
 	"std::weak_ptr":       {special: map[uint64]kind{8: control}},
 
@@ -128,7 +131,11 @@ var rules = map[string]rule{
 func (l *layout) applyRule(f *found, p place, t *symbolize.Type) {
 	f.to.many = f.to.many || l.isSlice(t)
 	r, ok := rules[inline.Replace(template(t.Name))]
-	if !ok || r.param >= len(t.Params) {
+	if !ok {
+		return
+	}
+	elem := l.elementOf(r, t)
+	if elem == 0 {
 		return
 	}
 	k := r.kind
@@ -138,13 +145,27 @@ func (l *layout) applyRule(f *found, p place, t *symbolize.Type) {
 	if k == unknown {
 		return
 	}
-	elem := t.Params[r.param]
 	owner := p.owner
-	if owner == nil && k != control {
+	switch {
+	case r.iterator:
+		owner = nil // what it is in has nothing to do with the list
+	case owner == nil && k != control:
 		return
 	}
 	align := l.align(elem)
 	f.to = content{file: l.file, kind: k, elem: elem, offset: (r.header + align - 1) &^ (align - 1), owner: owner}
+}
+
+// elementOf returns the type of the elements of a container by one of its parts, or 0.
+func (l *layout) elementOf(r rule, part *symbolize.Type) symbolize.TypeRef {
+	switch {
+	case r.iterator:
+		_, pointer := l.plain(part.Pointer)
+		return pointer.Elem
+	case r.param < len(part.Params):
+		return part.Params[r.param]
+	}
+	return 0
 }
 
 // isSlice reports whether a pointer leads to several objects: std::unique_ptr<T[]>, &[T].

@@ -235,6 +235,9 @@ var rustCounted = map[string]bool{"ArcInner": true, "RcInner": true, "RcBox": tr
 func (p *Process) follow(f found, value uint64) link {
 	l := link{via: f.via(), to: f.to}
 	l.to.at = value
+	if l.to.kind == object {
+		l.to.at += l.to.offset
+	}
 	return l
 }
 
@@ -332,6 +335,10 @@ func (p *Process) linkAt(c content, b, next blocks.Range, w held) link {
 // inObject returns where a word of an object leads.
 func (p *Process) inObject(c content, b, next blocks.Range, w held) link {
 	if w.address < c.at {
+		if c.offset > 0 { // a link between nodes
+			c.at = w.value + c.offset
+			return link{to: c}
+		}
 		return link{}
 	}
 	off, prefix := w.address-c.at, ""

@@ -103,6 +103,8 @@ std::vector<std::pair<int, Session *>> g_pairs;
 std::list<Session *> g_list;
 std::list<Session> g_list_values;
 std::forward_list<Session *> g_forward;
+std::list<Session> g_all;
+std::vector<std::list<Session>::iterator> g_recent; // each element of the list is nearer from here
 std::deque<Session *> g_deque;
 std::queue<Session> g_queue;
 std::string g_string;
@@ -274,6 +276,8 @@ static void containers() {
         g_pairs.push_back({i, new Session()});
         g_list.push_back(new Session());
         g_list_values.emplace_back();
+        g_all.emplace_back();
+        g_recent.push_back(std::prev(g_all.end()));
         g_forward.push_front(new Session());
         g_deque.push_back(new Session());
         g_queue.emplace();
@@ -311,6 +315,8 @@ static void containers() {
     show("global", "g_list", "std::list<Session*>", "[…] Session", *std::next(g_list.begin(), 50));
     show("global", "g_list_values", "std::list<Session>", "[…] Session|.history std::vector<char> (100)",
          std::next(g_list_values.begin(), 50)->history.data());
+    show("global", "g_recent", "std::vector<std::_List_iterator<Session>>", "[…] Session|.history std::vector<char> (100)",
+         g_recent[50]->history.data());
     show("global", "g_forward", "std::forward_list<Session*>", "[…] Session", *std::next(g_forward.begin(), 50));
     show("global", "g_deque", "std::deque<Session*>", "[…] Session", g_deque[70]);
     show("global", "g_deque", "std::deque<Session*>", "[…] Session", g_deque[5]);

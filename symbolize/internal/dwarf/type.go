@@ -128,6 +128,8 @@ type Type struct {
 	Members []Member
 	// Params are the types among the arguments of a template, or of a generic type.
 	Params []TypeRef
+	// Pointer is the type that a C++ class calls pointer, as iterators do; 0: there is none.
+	Pointer TypeRef
 	// Declared means that the file has only a declaration here. [Data.Definition] may find the type.
 	Declared bool
 	// Rust reports whether the type is one of Rust.
@@ -246,7 +248,7 @@ func (r *typeReader) children(depth int, variant bool) {
 	for a := r.next(); a != nil && !r.c.Failed; a = r.next() {
 		var e encoding.Entry
 		switch a.Tag {
-		case encoding.TagMember, encoding.TagInheritance, encoding.TagSubrange, encoding.TagTypeParameter:
+		case encoding.TagMember, encoding.TagInheritance, encoding.TagSubrange, encoding.TagTypeParameter, encoding.TagTypedef:
 			a.Read(&r.c, r.Shape, &e)
 			r.add(&e, variant)
 		case encoding.TagVariantPart, encoding.TagVariant:
@@ -301,6 +303,10 @@ func (r *typeReader) add(e *encoding.Entry, variant bool) {
 	case encoding.TagTypeParameter:
 		if len(r.t.Params) < maxMembers {
 			r.t.Params = append(r.t.Params, r.typeRef(e.Type))
+		}
+	case encoding.TagTypedef:
+		if r.nameText(e.Name) == "pointer" {
+			r.t.Pointer = r.typeRef(e.Type)
 		}
 	default:
 		off, ok := r.memberOffset(e)
