@@ -3,7 +3,6 @@ package holders
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -41,7 +40,7 @@ func words(h *answer.Holder) (first string, way []string) {
 		if isJavaScript(h) {
 			return "objects of JavaScript; what holds these is not told", nil
 		}
-		first = clean(origin(h))
+		first = origin(h)
 	}
 	way = objects(first, h.Path)
 	return way[0], way[1:]
@@ -65,25 +64,26 @@ func isJavaScript(h *answer.Holder) bool {
 
 // origin is what the way begins with.
 func origin(h *answer.Holder) string {
+	name, kind, function := clean(h.Name), clean(h.Type), clean(h.Function)
 	switch h.Kind {
 	case answer.Module:
-		return h.Name
+		return name
 	case answer.Frame:
-		return "running " + h.Name + in(place(h))
+		return "running " + name + in(place(h))
 	case answer.Global:
-		return h.Name + in(place(h), h.Type)
+		return name + in(place(h), kind)
 	case answer.Kernel:
 		return "the kernel (epoll or a timer)"
 	case answer.TLS:
-		if h.Type == "" && h.Function == "" {
-			return "thread-local memory of thread " + quoted(h.Name)
+		if kind == "" && function == "" {
+			return "thread-local memory of thread " + quoted(name)
 		}
-		return "thread_local " + h.Name + in(place(h), h.Type)
+		return "thread_local " + name + in(place(h), kind)
 	case answer.Stack:
-		if h.Function == "" {
-			return "the stack of thread " + quoted(h.Name)
+		if function == "" {
+			return "the stack of thread " + quoted(name)
 		}
-		return fmt.Sprintf("thread %s (stack of %s)", quoted(h.Name), h.Function)
+		return fmt.Sprintf("thread %s (stack of %s)", quoted(name), function)
 	case answer.Shared:
 		return "memory shared with other processes"
 	}
@@ -98,12 +98,9 @@ func place(h *answer.Holder) string {
 		if strings.HasPrefix(h.Name, h.Module+"+") {
 			return "" // the name is the place
 		}
-		return h.Module
+		return clean(h.Module)
 	}
-	if h.Line == 0 {
-		return path.Base(h.File)
-	}
-	return fmt.Sprintf("%s:%d", path.Base(h.File), h.Line)
+	return text.Position(h.File, h.Line)
 }
 
 // in puts what is known in parentheses.

@@ -21,6 +21,12 @@ func TestPhrase(t *testing.T) {
 		"held by objects of JavaScript; what holds these is not told": {
 			Kind: answer.Global, Name: "node::per_process::v8_platform", Module: "node", Path: []answer.Step{{Type: "node::NodePlatform"}},
 		},
+		"held by g_sessions_of_all_users_by_their_numbers (server.cc:14, std::map<std::pair<…>, std::shared_ptr<…>, " +
+			"std::less<…>>) → Session": {
+			Kind: answer.Global, Name: "g_sessions_of_all_users_by_their_numbers", File: "/src/server.cc", Line: 14,
+			Type: "std::map<std::pair<std::string, unsigned long>, std::shared_ptr<Session>, std::less<std::string>>",
+			Path: []answer.Step{{Type: "Session"}},
+		},
 		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
 		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
 			Kind: answer.Module, Name: "app", Path: []answer.Step{
