@@ -2,8 +2,7 @@
 // the engine. Usage: moments WHAT [ARG]
 //
 //	signal HOW HANDLED   SIGTERM behind a seccomp filter, which is installed by prctl, seccomp or syscall
-//	signal-child HOW HANDLED
-//	                     likewise in a child
+//	signal-child HOW HANDLED, likewise in a child
 //	fork                 a child behind a filter
 //	dispatch             system calls outside of the C library are sent to a handler
 //	unshare              an unshare by syscall() that needs a process with one thread
@@ -346,17 +345,12 @@ static int descriptors(void) {
 }
 
 static int no_descriptors(void) {
-	struct rlimit none = {0, 0};
-	setrlimit(RLIMIT_NOFILE, &none);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0});
 	allocate(10000);
-	printf("%d\n", dup(0));
 	return 0;
 }
 
-static struct {
-	const char *how;
-	void *kept;
-} sharing;
+static struct { const char *how; void *kept; } sharing;
 
 static int share(void *arg) {
 	allocate(1000);
@@ -421,8 +415,7 @@ static const struct {
 	int (*run)(void);
 } others[] = {
 	{"fork", fork_behind}, {"dispatch", dispatch}, {"unshare", raw_unshare}, {"stacks", stacks}, {"edges", edges}, {"limit", limit},
-	{"descriptors", descriptors}, {"no-descriptors", no_descriptors},
-	{"memory", memory}, {"jumps", jumps}, {"busy", busy},
+	{"descriptors", descriptors}, {"no-descriptors", no_descriptors}, {"memory", memory}, {"jumps", jumps}, {"busy", busy},
 };
 
 int main(int argc, char **argv) {
