@@ -153,14 +153,9 @@ func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 
 // inScratch calls examine with a temporary directory or, if keep is set, with a directory below
 // keep.
-func inScratch(seed uint64, snapshots int, population leaksim.Population, keep string) ([]outcome, error) {
-	p := leaksim.Simulate(seed, snapshots, population)
+func inScratch(p *leaksim.Process, keep string) ([]outcome, error) {
 	if keep != "" {
-		name := "seed"
-		if population != leaksim.Plain {
-			name = string(population)
-		}
-		return examine(p, filepath.Join(keep, fmt.Sprintf("%s%d-%d", name, seed, snapshots)))
+		return examine(p, filepath.Join(keep, p.Dir()))
 	}
 	dir, err := os.MkdirTemp("", "leakbench")
 	if err != nil {

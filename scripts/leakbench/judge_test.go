@@ -17,7 +17,7 @@ func TestEveryFunctionIsJudged(t *testing.T) {
 	var tables [2]string
 	for k, jobs := range []int{1, 3} {
 		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) {
-			return inScratch(seed, n, leaksim.Plain, "")
+			return inScratch(leaksim.Simulate(seed, n, leaksim.Plain), "")
 		})
 		require.NoError(t, err)
 		for _, o := range all {

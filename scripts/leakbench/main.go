@@ -43,6 +43,7 @@ func main() {
 	flag.StringVar(&o.tracedSeeds, "traced-seeds", "", "`SEEDS` of additional processes that Valgrind's massif records")
 	flag.StringVar(&o.collectedSeeds, "collected-seeds", "",
 		"`SEEDS` of additional processes whose runtimes collect garbage and write pprof profiles")
+	flag.BoolVar(&o.births, "births", false, "simulate processes whose snapshots tell when their memory was allocated")
 	flag.IntVar(&o.fleet.hosts, "hosts", 0, "simulate fleets of `N` hosts that run one program, and judge each site over all of them")
 	flag.IntVar(&o.fleet.labelled, "labelled", 0, "of these, `N` hosts have a label, and half of the leaks occur only there")
 	flag.StringVar(&o.fleet.file, "fleets", "", "do not simulate the fleets: read the `FILE` that -csv wrote")
@@ -59,7 +60,7 @@ type options struct {
 	seeds, wideSeeds, smallSeeds, tracedSeeds, collectedSeeds string
 	peerSeeds, snapshots                                      string
 	out, csv, dump, examples                                  string
-	thresholds                                                bool
+	thresholds, births                                        bool
 	jobs                                                      int
 	fleet                                                     fleetOptions
 }
@@ -137,7 +138,11 @@ func (o *options) judge(seeds string, lengths []uint64, population leaksim.Popul
 		return nil, err
 	}
 	return forAll(list, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return inScratch(seed, snapshots, population, o.dump)
+		simulate := leaksim.Simulate
+		if o.births {
+			simulate = leaksim.SimulateBorn
+		}
+		return inScratch(simulate(seed, snapshots, population), o.dump)
 	})
 }
 

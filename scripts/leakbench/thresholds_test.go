@@ -14,7 +14,7 @@ import (
 
 // TestExamplesAreReadAsWritten: with the confidence that the detector gave them.
 func TestExamplesAreReadAsWritten(t *testing.T) {
-	all, err := inScratch(3, 8, leaksim.Wide, "")
+	all, err := inScratch(leaksim.Simulate(3, 8, leaksim.Wide), "")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "examples.txt")
 	f, err := os.Create(path)

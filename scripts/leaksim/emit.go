@@ -79,7 +79,7 @@ func (p *Process) manifest(shots []shot) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"schema":"heaplapse.manifest/1"}` + "\n")
 	fmt.Fprintf(&b, `{"recording":{"started":%q,"engine":%q,"sample_period":%d}}`+"\n",
-		shots[0].time.Format(time.RFC3339Nano), engine[p.Mode.format], int64(p.Mode.period))
+		shots[0].time.Format(time.RFC3339Nano), engine[p.Mode.format], p.samplePeriod())
 	for _, s := range shots {
 		trigger := p.Mode.trigger.String()
 		if s.exit {
@@ -89,6 +89,14 @@ func (p *Process) manifest(shots []shot) []byte {
 			p.fileName(s), s.time.Format(time.RFC3339Nano), processID, trigger, s.cpu.Nanoseconds())
 	}
 	return b.Bytes()
+}
+
+// samplePeriod is the sampling period that the snapshots state.
+func (p *Process) samplePeriod() int64 {
+	if p.Mode.format == builtin {
+		return max(1, int64(p.Mode.period))
+	}
+	return int64(p.Mode.period)
 }
 
 func (p *Process) fileName(s shot) string {
@@ -243,17 +251,25 @@ func (p *Process) builtin(s shot, texts []string) string {
 	var total memory.Point
 	var lines strings.Builder
 	for u, text := range texts {
-		if r := p.scaled(u, s); r.Allocs > 0 {
-			fmt.Fprintf(&lines, "%6d: %8d [%6d: %8d] @%s\n", r.Live, r.Bytes, r.Allocs, r.AllocBytes, text)
+		r, births := p.scaled(u, s), ""
+		if p.Mode.births {
+			r, births = p.born(u, s, r)
+		}
+		if r.Allocs > 0 {
+			fmt.Fprintf(&lines, "%6d: %8d [%6d: %8d] @%s\n%s", r.Live, r.Bytes, r.Allocs, r.AllocBytes, text, births)
 			total = total.Add(r)
 		}
 	}
-	header := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile/%d\n", total.Live, total.Bytes, total.Allocs, total.AllocBytes, builtinPeriod)
+	header := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile/%d\n",
+		total.Live, total.Bytes, total.Allocs, total.AllocBytes, p.samplePeriod())
 	return header + lines.String() + "\n" + p.maps(s.image)
 }
 
 // scaled returns the counts of a unit in a snapshot of samples that are scaled.
 func (p *Process) scaled(unit int, s shot) memory.Point {
+	if p.Mode.period == 0 {
+		return s.image.history[unit][s.step]
+	}
 	e := estimate(p.classes(unit, s))
 	return memory.Point{
 		Live: int64(math.Round(e.objects)), Bytes: int64(math.Round(e.bytes)),

@@ -47,7 +47,7 @@ func smallIn(m Mode, seed uint64, snapshots int) *Process {
 
 func modeNamed(t *testing.T, name string) Mode {
 	t.Helper()
-	for _, m := range slices.Concat(modes(), tracedModes(), collectedModes()) {
+	for _, m := range slices.Concat(modes(), bornModes(), tracedModes(), collectedModes()) {
 		if m.name == name {
 			return m
 		}

@@ -90,16 +90,16 @@ func (p *Process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 		switch {
 		case hidden[unit]:
 			return estimates{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+		case p.Mode.period == 0:
+			q := sh.image.history[unit][sh.step]
+			e.add(estimates{float64(q.Live), float64(q.Bytes), float64(q.Allocs), float64(q.AllocBytes)})
 		case p.Mode.format == jemalloc:
 			est := estimate(sh.image.classes[unit][sh.mark])
 			objects, size := shown(est.objects, est.bytes)
 			allocs, allocBytes := shown(est.allocs, est.allocBytes)
 			e.add(estimates{objects, size, allocs, allocBytes})
-		case p.Mode.format == heapV2, p.Mode.format == builtin, p.Mode.format == pprof:
-			e.add(estimate(p.classes(unit, sh)))
 		default:
-			q := sh.image.history[unit][sh.step]
-			e.add(estimates{float64(q.Live), float64(q.Bytes), float64(q.Allocs), float64(q.AllocBytes)})
+			e.add(estimate(p.classes(unit, sh)))
 		}
 	}
 	return e

@@ -20,6 +20,8 @@ type shot struct {
 	time  time.Time
 	exit  bool          // taken when the process exits
 	cpu   time.Duration // processor time of the process
+	// moments are the times of the snapshots of the image up to this one.
+	moments []time.Time
 }
 
 // timerSteps returns the steps of a process image at which a timer fires. It fires a little late,
@@ -60,16 +62,18 @@ func (p *Process) shots() []shot {
 	used := p.life.processorTime(random.New(p.own(), streamLife+1))
 	var out []shot
 	for _, im := range p.images {
+		var moments []time.Time
 		steps := p.stepsOf(im)
 		if im.exits {
 			steps = append(steps, im.grid.Steps())
 		}
 		for _, step := range steps {
 			elapsed := p.life.wallAt(im.before+step)*p.seconds + 0.05*rng.Float64()
+			moments = append(moments, begin.Add(time.Duration(elapsed*1e9)))
 			out = append(out, shot{
 				image: im, step: step, mark: im.markOf(p.shownAt(im, step)), exit: step == im.grid.Steps(),
-				time: begin.Add(time.Duration(elapsed * 1e9)),
-				cpu:  time.Duration(used[min(im.before+step, len(used)-1)] * p.seconds * 1e9),
+				time: moments[len(moments)-1], moments: moments,
+				cpu: time.Duration(used[min(im.before+step, len(used)-1)] * p.seconds * 1e9),
 			})
 		}
 	}

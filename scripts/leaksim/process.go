@@ -21,6 +21,7 @@ type Mode struct {
 	missing   float64 // share of the snapshots that are missing
 	Truncated bool    // the process has more stacks than gperftools ≤2.15 can write
 	copied    bool    // the files were copied without their times
+	births    bool    // snapshots tell when their memory was allocated; behaviours are varied (behaviour/varied.go)
 	collector collector
 }
 
@@ -78,6 +79,16 @@ func modes() []Mode {
 	}
 }
 
+// bornModes returns the modes of processes whose snapshots tell when their memory was allocated: the built-in engine
+// with a sample for each allocation, with its own period, and with a longer one.
+func bornModes() []Mode {
+	mode := Mode{name: "born-exact", images: 1, format: builtin, period: 0, accum: true, births: true}
+	sampled, coarse := mode, mode
+	sampled.name, sampled.period = "born", builtinPeriod
+	coarse.name, coarse.period = "born-coarse", samplePeriod
+	return []Mode{mode, sampled, coarse}
+}
+
 // site is a function that allocates, with its ground truth.
 type site struct {
 	name      string
@@ -99,6 +110,7 @@ type image struct {
 	cycles  []int              // steps at which garbage is collected, in order, if Mode.collector
 	garbage []float64          // by mark, the share of what was freed that is not yet collected: see sawtooth
 	classes [][][]memory.Class // by unit and mark
+	births  [][][][]int64      // by unit and mark: see memory.Unit; nil if Mode.births is not set
 	base    uint64             // address at which the program is mapped
 }
 
@@ -193,6 +205,16 @@ func Simulate(seed uint64, snapshots int, population Population) *Process {
 	case Collected:
 		all = collectedModes()
 	}
+	return simulate(seed, snapshots, population, all)
+}
+
+// SimulateBorn is like [Simulate], of a process whose snapshots tell when their memory was allocated.
+func SimulateBorn(seed uint64, snapshots int, population Population) *Process {
+	return simulate(seed, snapshots, population, bornModes())
+}
+
+// simulate simulates a process with the mode of its seed.
+func simulate(seed uint64, snapshots int, population Population, all []Mode) *Process {
 	p := &Process{
 		seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))],
 		pick: behaviour.Mixture, Population: population, eventful: true,
@@ -202,6 +224,9 @@ func Simulate(seed uint64, snapshots int, population Population) *Process {
 		p.pick = behaviour.WideMixture
 	case Small:
 		p.pick = behaviour.SmallMixture(random.New(p.id(), streamTheme))
+	}
+	if p.Mode.births {
+		p.pick = behaviour.VariedMixture(p.pick)
 	}
 	p.simulate(p.size())
 	return p
@@ -271,6 +296,15 @@ func (p *Process) runsBefore() float64 {
 // String names the process in messages.
 func (p *Process) String() string { return fmt.Sprintf("seed %d, %d snapshots", p.seed, p.snapshots) }
 
+// Dir is a name of a directory for the snapshots of the process.
+func (p *Process) Dir() string {
+	name := string(p.Population)
+	if p.Population == Plain {
+		name = "seed"
+	}
+	return fmt.Sprintf("%s%d-%d", name, p.seed, p.snapshots)
+}
+
 // id is the seed of all random numbers of the process. It depends on the number of snapshots.
 func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
@@ -298,12 +332,12 @@ func (p *Process) run(id uint64, k int, g behaviour.Grid, sites int) *image {
 	}
 	p.program = program.NewProgram(random.New(id, streamProgram))
 	im.sites = p.drawSites(random.New(id, streamParams), random.New(own, streamChaos+uint64(k)), g, im.before, sites)
-	if p.Mode.period > 0 {
+	if p.Mode.period > 0 || p.Mode.births {
 		im.cycles = p.drawCycles(random.New(own, streamCycles+uint64(k)), im)
 		im.marks = p.marksOf(im)
 	}
 	for s := range im.sites {
-		im.runSite(&im.sites[s], random.New(own, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
+		im.runSite(&im.sites[s], random.New(own, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period, p.Mode.births)
 	}
 	if p.Mode.collector == sawtooth {
 		im.garbage = garbage(random.New(own, streamGarbage+uint64(k)), im)
@@ -317,7 +351,7 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, 
 	var out []site
 	unit := 0
 	sc := behaviour.NewScene(params)
-	sc.StartUp = p.life.start
+	sc.StartUp, sc.Varied = p.life.start, p.Mode.births
 	sc.Activity = func(i int) float64 { return p.life.activityAt(before + i) }
 	labels, begin := random.New(p.id(), streamLabel), random.New(p.id(), streamBegin)
 	atOnce := 0.0 // share of the functions that run before the first snapshot, if that is the start
@@ -377,9 +411,10 @@ func newSite(prog *program.Program, b behaviour.Behaviour, plan behaviour.Bluepr
 }
 
 // runSite simulates the stacks of a function.
-func (im *image) runSite(s *site, rng *rand.Rand, period float64) {
-	history, classes := s.plan.Run(rng, im.grid, period, im.marks, im.exits)
-	im.history, im.classes = append(im.history, history...), append(im.classes, classes...)
+func (im *image) runSite(s *site, rng *rand.Rand, period float64, births bool) {
+	r := s.plan.Run(rng, im.grid, period, behaviour.Watch{Marks: im.marks, Births: births}, im.exits)
+	im.history, im.classes = append(im.history, r.History...), append(im.classes, r.Classes...)
+	im.births = append(im.births, r.Births...)
 }
 
 // texts returns the stacks of all units in the format of the snapshots.

@@ -23,16 +23,19 @@ func draws() uint64 {
 	return 30
 }
 
-// live simulates one function of a behaviour for two spans and returns its counts after each step.
-func live(b Behaviour, seed uint64) (Grid, [][]memory.Point) {
+// live simulates one function of a behaviour for two spans and returns its counts after each step. It may vary as where
+// births are recorded.
+func live(b Behaviour, seed uint64, varied bool) (Grid, [][]memory.Point) {
 	params := random.New(seed, 1)
 	g := Grid{End: 2}
 	if random.Chance(params, 0.5) {
 		g.Burn = random.Uniform(params, 0.03, 0.5)
 	}
 	var out [][]memory.Point
-	for _, plan := range b.build(NewDraw(params, random.New(seed, 2), g, NewScene(params), b.Leak)) {
-		history, _ := plan.Run(random.New(seed, 3), g, 0, nil, false)
+	sc := NewScene(params)
+	sc.Varied = varied
+	for _, plan := range b.build(NewDraw(params, random.New(seed, 2), g, sc, b.Leak)) {
+		history := plan.Run(random.New(seed, 3), g, 0, Watch{}, false).History
 		curve := make([]memory.Point, g.Steps())
 		for _, path := range history {
 			for i, p := range path {
@@ -67,12 +70,12 @@ func most(g Grid, curve []memory.Point) (high float64) {
 // TestHarmlessIsBounded checks that the mean in a second span does not exceed the maximum of the
 // first span by more than the definition of the behaviour allows, and that nothing leaks.
 func TestHarmlessIsBounded(t *testing.T) {
-	for _, b := range append(harmless(), wideHarmless()...) {
+	for _, b := range slices.Concat(harmless(), wideHarmless(), variedHarmless()) {
 		t.Run(b.Name, func(t *testing.T) {
 			var sum float64
 			n := 0
 			for seed := range draws() {
-				g, curves := live(b, seed)
+				g, curves := live(b, seed, seed%2 == 1)
 				for _, c := range curves {
 					require.Zero(t, c[len(c)-1].Leaked)
 					if high := most(g, c); high > 0 {
@@ -96,7 +99,7 @@ func TestStationary(t *testing.T) {
 		b := harmless()[slices.IndexFunc(harmless(), func(b Behaviour) bool { return b.Name == name })]
 		var sum, squares, n float64
 		for seed := range 4 * draws() {
-			g, curves := live(b, seed)
+			g, curves := live(b, seed, seed%2 == 1)
 			for _, c := range curves {
 				if high := most(g, c); high > 0 {
 					x := (mean(g, c, 0.67, 1) - mean(g, c, Dt, 0.33)) / high
@@ -113,7 +116,7 @@ func TestStationary(t *testing.T) {
 // grow accordingly.
 func TestLeaksContinue(t *testing.T) {
 	testutil.NoRace(t)
-	for _, b := range leaks() {
+	for _, b := range append(leaks(), variedLeaks()...) {
 		t.Run(b.Name, func(t *testing.T) {
 			var first, second, grown float64
 			n := draws()
@@ -121,7 +124,7 @@ func TestLeaksContinue(t *testing.T) {
 				n = 1 + n/10 // of 200 stacks each
 			}
 			for seed := range n {
-				g, curves := live(b, seed)
+				g, curves := live(b, seed, seed%2 == 1)
 				for _, c := range curves {
 					lost := func(from, to float64) float64 { return float64(c[g.Index(to)].Leaked - c[g.Index(from)].Leaked) }
 					scale := 1 + lost(Dt, 2) // gives each function the same weight
@@ -140,9 +143,9 @@ func TestLeaksContinue(t *testing.T) {
 // cumulative counts do not decrease, objects and bytes are zero at the same time, and leaked
 // objects are live.
 func TestCountsAreConsistent(t *testing.T) {
-	for _, b := range Behaviours() {
+	for _, b := range append(Behaviours(), Varied()...) {
 		for seed := range uint64(3) {
-			_, curves := live(b, seed)
+			_, curves := live(b, seed, seed%2 == 1)
 			for _, c := range curves {
 				var before memory.Point
 				for i, p := range c {
@@ -163,7 +166,7 @@ func TestBehaviourNames(t *testing.T) {
 	require.NoError(t, err)
 	manual := string(text)
 	seen := map[string]bool{}
-	for _, b := range Behaviours() {
+	for _, b := range append(Behaviours(), Varied()...) {
 		require.False(t, seen[b.Name], b.Name)
 		seen[b.Name] = true
 		require.Positive(t, b.weight, b.Name)

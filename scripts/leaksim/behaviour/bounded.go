@@ -12,10 +12,17 @@ import (
 
 func constant(d *draw) []Blueprint {
 	n := d.objects(d.bytes)
+	reloads := d.reloads(0.15)
 	return []Blueprint{d.site(func(share float64) actor {
-		return func(u *memory.Unit, i int, _ float64) {
+		var live memory.Pool
+		return func(u *memory.Unit, i int, t float64) {
 			if i == 0 {
-				u.AllocMany(int64(math.Ceil(n * share)))
+				live.Put(u.AllocMany(int64(math.Ceil(n * share))))
+			}
+			for _, m := range reloads {
+				if passed(m, t) {
+					live.Renew(u, 1)
+				}
 			}
 		}
 	})}
@@ -26,7 +33,17 @@ func shortLife(d *draw) float64 { return random.LogUniform(d.params, 1e-5, 0.02)
 
 // requests allocates the objects of requests, which arrive in proportion to the load and have a
 // mean lifetime. level is the mean number of live objects at load 1.
-func requests(level, life float64, load []float64) actor {
+func requests(level, life float64, load []float64, l lifetimes) actor {
+	switch l {
+	case fixed:
+		return fixedRequests(level, life, load)
+	case heavyTailed:
+		return tailedRequests(level, life, load)
+	}
+	return exponentialRequests(level, life, load)
+}
+
+func exponentialRequests(level, life float64, load []float64) actor {
 	var live memory.Pool
 	return func(u *memory.Unit, i int, _ float64) {
 		if i == 0 {
@@ -37,8 +54,8 @@ func requests(level, life float64, load []float64) actor {
 }
 
 func requestSite(d *draw, life float64, load []float64) []Blueprint {
-	n := d.objects(d.bytes)
-	return []Blueprint{d.site(func(share float64) actor { return requests(n*share, life, load) })}
+	n, l := d.objects(d.bytes), d.lives(life)
+	return []Blueprint{d.site(func(share float64) actor { return requests(n*share, life, load, l) })}
 }
 
 func noisyConstant(d *draw) []Blueprint { return requestSite(d, shortLife(d), d.load(Flat)) }
@@ -67,20 +84,26 @@ func constantTurnover(d *draw) []Blueprint {
 func warmUp(d *draw, tau float64) []Blueprint {
 	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.Burn, random.Uniform(d.params, -0.1, 0.1))
-	load := d.load(Flat)
-	return []Blueprint{d.site(func(share float64) actor { return firstUses(n*share, start, tau, load) })}
+	load, renewal := d.load(Flat), d.renewal(0.2)
+	return []Blueprint{d.site(func(share float64) actor { return firstUses(n*share, start, tau, load, renewal) })}
 }
 
-// firstUses allocates at the first use of each of n keys, which are used at random.
-func firstUses(n, start, tau float64, load []float64) actor {
+// firstUses allocates at the first use of each of n keys, which are used at random. renewal is how often per span an
+// object is allocated again.
+func firstUses(n, start, tau float64, load []float64, renewal float64) actor {
+	var used memory.Pool
 	left := int64(math.Ceil(n))
 	return func(u *memory.Unit, i int, t float64) {
 		if t < start {
 			return
 		}
 		k := random.Binomial(u.Rng, left, -math.Expm1(-Dt/tau*load[i]))
-		u.AllocMany(k)
+		fresh := u.AllocMany(k)
 		left -= k
+		if renewal > 0 {
+			used.Put(fresh)
+			used.Renew(u, -math.Expm1(-renewal*Dt))
+		}
 	}
 }
 
@@ -88,24 +111,22 @@ func warmUpFast(d *draw) []Blueprint { return warmUp(d, random.LogUniform(d.para
 func warmUpSlow(d *draw) []Blueprint { return warmUp(d, random.LogUniform(d.params, 0.12, 0.35)) }
 func warmUpLong(d *draw) []Blueprint { return warmUp(d, random.Uniform(d.params, 0.35, 0.7)) }
 
-// cache fills at a constant rate up to a number of entries. From then on it evicts the oldest
-// entries.
-func cache(entries, start, full float64, load []float64) actor {
-	var live memory.Queue
+// cache fills at a constant rate up to a number of entries. From then on it evicts entries.
+func cache(entries, start, full float64, load []float64, p policy) actor {
+	s := store{policy: p, entries: int64(math.Ceil(entries))}
+	rate := p.pace() * entries / (full - start)
 	return func(u *memory.Unit, i int, t float64) {
-		if t < start {
-			return
+		if t >= start {
+			s.add(u, random.Poisson(u.Rng, rate*load[i]*Dt))
 		}
-		live.Push(u.AllocMany(random.Poisson(u.Rng, entries/(full-start)*load[i]*Dt)))
-		live.Pop(u, live.N-int64(math.Ceil(entries)))
 	}
 }
 
 func cacheFill(d *draw, full float64) []Blueprint {
 	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.Burn, random.Uniform(d.params, -0.3, 0.05))
-	load := d.load(Flat)
-	return []Blueprint{d.site(func(share float64) actor { return cache(n*share, start, full, load) })}
+	load, p := d.load(Flat), d.policy()
+	return []Blueprint{d.site(func(share float64) actor { return cache(n*share, start, full, load, p) })}
 }
 
 func cacheFillEarly(d *draw) []Blueprint { return cacheFill(d, random.Uniform(d.params, 0.2, 0.42)) }
@@ -117,26 +138,16 @@ func lruChurn(d *draw) []Blueprint {
 	d.setSizes(4, float64(d.sizes[0]), random.Uniform(d.params, 0.3, 1.2))
 	n = min(n, d.objects(d.bytes))
 	turnover := random.LogUniform(d.params, 0.5, 50) // replacements of all entries per span
-	load := d.load(Flat)
+	load, p := d.load(Flat), d.policy()
 	return []Blueprint{d.site(func(share float64) actor {
-		var live memory.Queue
+		s := store{policy: p, entries: int64(math.Ceil(n * share))}
 		return func(u *memory.Unit, i int, _ float64) {
 			if i == 0 {
-				fill(&live, u, int64(math.Ceil(n*share)))
+				s.fill(u)
 			}
-			k := random.Poisson(u.Rng, n*share*turnover*load[i]*Dt)
-			live.Push(u.AllocMany(k))
-			live.Pop(u, k)
+			s.add(u, random.Poisson(u.Rng, n*share*turnover*load[i]*Dt))
 		}
 	})}
-}
-
-// fill adds n objects to a queue, in random order of their sizes.
-func fill(q *memory.Queue, u *memory.Unit, n int64) {
-	portion := max(1, n/500)
-	for q.N < n {
-		q.Push(u.AllocMany(min(portion, n-q.N)))
-	}
 }
 
 // steps allocates a constant part at the start and the rest at the given times.
@@ -166,6 +177,7 @@ func twoSteps(d *draw) []Blueprint {
 // vector is a container that moves to larger storage when it is full.
 type vector struct {
 	element, factor float64
+	reallocs        bool // the storage is moved by realloc, and not copied
 	storage         memory.Batch
 	capacity        float64
 }
@@ -179,8 +191,12 @@ func (v *vector) hold(u *memory.Unit, n float64) {
 	for v.capacity < n {
 		v.capacity *= v.factor
 	}
-	old := v.storage
-	v.storage = u.Alloc(u.Class(int64(v.capacity*v.element)), 1)
+	old, class := v.storage, u.Class(int64(v.capacity*v.element))
+	if v.reallocs {
+		v.storage = u.Realloc(&old, class)
+		return
+	}
+	v.storage = u.Alloc(class, 1)
 	u.Free(&old, old.N)
 }
 
@@ -191,8 +207,9 @@ func tableDoubling(d *draw) []Blueprint {
 	start := max(-d.grid.Burn, random.Uniform(d.params, -0.2, 0.05))
 	factor := []float64{1.5, 2, 2, 2}[d.params.IntN(4)]
 	shape := random.Uniform(d.params, 0.5, 1.5)
+	reallocs := d.varied(0.5)
 	return []Blueprint{d.spread(1, func(float64) actor {
-		c := vector{element: element, factor: factor}
+		c := vector{element: element, factor: factor, reallocs: reallocs}
 		return func(u *memory.Unit, _ int, t float64) {
 			c.hold(u, n*math.Pow(random.Clamp((t-start)/(full-start), 0, 1), shape))
 		}
@@ -204,6 +221,7 @@ func reallocChurn(d *draw) []Blueprint {
 	typical := d.bytes / float64(buffers)
 	spread := random.Uniform(d.params, 0.1, 0.9)
 	rate := random.LogUniform(d.params, 3, 3000)
+	reallocs := d.varied(0.5)
 	return []Blueprint{d.spread(1, func(float64) actor {
 		held := make([]memory.Batch, buffers)
 		sizes := make([]int64, 12)
@@ -213,8 +231,12 @@ func reallocChurn(d *draw) []Blueprint {
 		return func(u *memory.Unit, i int, _ float64) {
 			for k := range held {
 				if i == 0 || random.Chance(u.Rng, min(1, rate*Dt)) {
-					old := held[k]
-					held[k] = u.Alloc(u.Class(sizes[u.Rng.IntN(len(sizes))]), 1)
+					old, class := held[k], u.Class(sizes[u.Rng.IntN(len(sizes))])
+					if reallocs {
+						held[k] = u.Realloc(&old, class)
+						continue
+					}
+					held[k] = u.Alloc(class, 1)
 					u.Free(&old, old.N)
 				}
 			}

@@ -33,10 +33,10 @@ func withTraffic(d *draw, plans []Blueprint) []Blueprint {
 	}
 	life := random.LogUniform(d.params, 1e-4, 0.01)
 	level := d.objects(d.bytes) * random.LogUniform(d.params, 1e-4, 0.1)
-	load := d.load(d.trafficCurve())
+	load, l := d.load(d.trafficCurve()), d.lives(life)
 	for i := range plans {
 		for k, path := range plans[i].Paths {
-			plans[i].Paths[k] = both(path, requests(level/float64(len(plans[i].Paths)), life, load))
+			plans[i].Paths[k] = both(path, requests(level/float64(len(plans[i].Paths)), life, load, l))
 		}
 	}
 	return plans

@@ -45,12 +45,23 @@ type Blueprint struct {
 	Begin   int       // step of the process in which the function runs first, from 0: its step 0
 }
 
-// Run simulates the call paths of a function. It returns the counts of each path after each step, and
-// its classes at some steps (marks). If the process exits, there is one more step, in which memory is
+// Record is what Run records of the call paths of a function.
+type Record struct {
+	History [][]memory.Point   // by path and step
+	Classes [][][]memory.Class // by path and mark
+	Births  [][][][]int64      // by path and mark: see [memory.Unit]; nil if not asked for
+}
+
+// Watch is what Run records, apart from the counts after each step: at some steps (marks) the classes and, if Births
+// is set, when their objects were allocated.
+type Watch struct {
+	Marks  []int
+	Births bool
+}
+
+// Run simulates the call paths of a function. If the process exits, there is one more step, in which memory is
 // freed.
-func (b *Blueprint) Run(
-	rng *rand.Rand, g Grid, period float64, marks []int, exits bool,
-) (history [][]memory.Point, classes [][][]memory.Class) {
+func (b *Blueprint) Run(rng *rand.Rand, g Grid, period float64, w Watch, exits bool) (r Record) {
 	n := g.Steps()
 	for _, act := range b.Paths {
 		u := &memory.Unit{Rng: rng, Period: period, Shares: b.shares}
@@ -59,6 +70,7 @@ func (b *Blueprint) Run(
 		}
 		var counts []memory.Point
 		var kept [][]memory.Class
+		var births [][][]int64
 		for i := range n + 1 {
 			switch {
 			case i < b.Begin:
@@ -70,13 +82,29 @@ func (b *Blueprint) Run(
 				continue
 			}
 			counts = append(counts, u.Point())
-			if len(kept) < len(marks) && marks[len(kept)] == i {
-				kept = append(kept, slices.Clone(u.Classes))
+			if len(kept) == len(w.Marks) || w.Marks[len(kept)] != i {
+				continue
+			}
+			kept = append(kept, slices.Clone(u.Classes))
+			if w.Births {
+				births = append(births, cloned(u.Births))
+				u.Interval++
 			}
 		}
-		history, classes = append(history, counts), append(classes, kept)
+		r.History, r.Classes = append(r.History, counts), append(r.Classes, kept)
+		if w.Births {
+			r.Births = append(r.Births, births)
+		}
 	}
-	return history, classes
+	return r
+}
+
+func cloned(table [][]int64) [][]int64 {
+	out := make([][]int64, len(table))
+	for i, row := range table {
+		out[i] = slices.Clone(row)
+	}
+	return out
 }
 
 // Begin draws the step in which a function runs first, in a process that is recorded from its start on. Until
@@ -94,6 +122,7 @@ type scene struct {
 	rise, top float64           // when the load of the whole process rises
 	StartUp   float64           // length of the start-up phase; 0 for none
 	Activity  func(int) float64 // relative load at a step
+	Varied    bool              // births are recorded, and behaviours vary more: see varied.go
 }
 
 // NewScene draws when the load of a process rises.

@@ -20,8 +20,9 @@ func traffic(d *draw, load []float64) func(share float64) actor {
 		live = d.objects(d.bytes * random.LogUniform(d.params, 0.002, 1))
 	}
 	life := shortLife(d)
+	l := d.lives(life)
 	return func(share float64) actor {
-		passing := requests(live*share, life, load)
+		passing := requests(live*share, life, load, l)
 		return func(u *memory.Unit, i int, t float64) {
 			if i == 0 {
 				u.AllocMany(int64(kept * share))
@@ -31,26 +32,33 @@ func traffic(d *draw, load []float64) func(share float64) actor {
 	}
 }
 
-// leaking adds to an actor a leak of n objects per span, times the rate of each step.
-func leaking(base func(share float64) actor, n float64, rate []float64) func(share float64) actor {
+// leaking adds to an actor a leak of n objects per span, times the rate of each step. Some leaks allocate their
+// objects again.
+func (d *draw) leaking(base func(share float64) actor, n float64, rate []float64) func(share float64) actor {
+	renewal := d.renewal(0.06)
 	return func(share float64) actor {
 		other := base(share)
+		var all memory.Pool
 		return func(u *memory.Unit, i int, t float64) {
 			other(u, i, t)
-			u.Leak(random.Poisson(u.Rng, n*share*rate[i]*Dt))
+			lost := u.Leak(random.Poisson(u.Rng, n*share*rate[i]*Dt))
+			if renewal > 0 {
+				all.Put(lost)
+				all.Renew(u, -math.Expm1(-renewal*Dt))
+			}
 		}
 	}
 }
 
 func leakSteady(d *draw) []Blueprint {
 	rate := d.noisyLoad(Flat, 0)
-	return []Blueprint{d.site(leaking(traffic(d, d.load(Flat)), d.objects(d.bytes), rate))}
+	return []Blueprint{d.site(d.leaking(traffic(d, d.load(Flat)), d.objects(d.bytes), rate))}
 }
 
 // requestLeak leaks a share of what its requests allocate: leak and traffic have the same load.
 func requestLeak(d *draw, curve func(float64) float64) []Blueprint {
 	load := d.load(curve)
-	return []Blueprint{d.site(leaking(traffic(d, load), d.objects(d.bytes), load))}
+	return []Blueprint{d.site(d.leaking(traffic(d, load), d.objects(d.bytes), load))}
 }
 
 func leakRequest(d *draw) []Blueprint        { return requestLeak(d, Flat) }
@@ -60,8 +68,9 @@ func leakRequestFalling(d *draw) []Blueprint {
 	t0 := random.Uniform(d.params, -0.3, 0.6)
 	load := d.load(RampCurve(1.5, random.Uniform(d.params, 0.05, 0.9), t0, t0+random.Uniform(d.params, 0.15, 1.2)))
 	level, life := d.objects(d.bytes*random.LogUniform(d.params, 0.01, 5)), random.LogUniform(d.params, 1e-5, 0.06)
-	base := func(share float64) actor { return requests(level*share, life, load) }
-	return []Blueprint{d.site(leaking(base, d.objects(d.bytes), load))}
+	l := d.lives(life)
+	base := func(share float64) actor { return requests(level*share, life, load, l) }
+	return []Blueprint{d.site(d.leaking(base, d.objects(d.bytes), load))}
 }
 
 func leakRequestCycling(d *draw) []Blueprint {
@@ -72,16 +81,17 @@ func leakUnderCycle(d *draw) []Blueprint {
 	load := d.load(Wave(random.Uniform(d.params, 0.2, 0.9), random.Uniform(d.params, 0.1, 0.6), d.params.Float64()))
 	level := d.objects(d.bytes * random.LogUniform(d.params, 0.05, 1.5))
 	life := shortLife(d)
-	base := func(share float64) actor { return requests(level*share, life, load) }
-	return []Blueprint{d.site(leaking(base, d.objects(d.bytes), d.noisyLoad(Flat, 0)))}
+	l := d.lives(life)
+	base := func(share float64) actor { return requests(level*share, life, load, l) }
+	return []Blueprint{d.site(d.leaking(base, d.objects(d.bytes), d.noisyLoad(Flat, 0)))}
 }
 
 func leakUnderCache(d *draw) []Blueprint {
 	entries := d.manyObjects(d.bytes * random.LogUniform(d.params, 0.2, 6))
 	start, full := max(-d.grid.Burn, random.Uniform(d.params, -0.3, 0.05)), random.Uniform(d.params, 0.15, 0.98)
-	load := d.load(Flat)
-	base := func(share float64) actor { return cache(entries*share, start, full, load) }
-	return []Blueprint{d.site(leaking(base, d.objects(d.bytes), load))}
+	load, p := d.load(Flat), d.policy()
+	base := func(share float64) actor { return cache(entries*share, start, full, load, p) }
+	return []Blueprint{d.site(d.leaking(base, d.objects(d.bytes), load))}
 }
 
 // leakAfterFill leaks at a constant rate in a function that also fills a cache, early and once: nothing
@@ -92,17 +102,17 @@ func leakAfterFill(d *draw) []Blueprint {
 	start := max(-d.grid.Burn, random.Uniform(d.params, -0.2, 0.15))
 	if random.Chance(d.params, 0.4) {
 		full := start + random.Uniform(d.params, 0.02, 0.55)
-		load := d.load(Flat)
-		base := func(share float64) actor { return cache(keys*share, start, full, load) }
-		return []Blueprint{d.site(leaking(base, d.objects(d.bytes), load))}
+		load, p := d.load(Flat), d.policy()
+		base := func(share float64) actor { return cache(keys*share, start, full, load, p) }
+		return []Blueprint{d.site(d.leaking(base, d.objects(d.bytes), load))}
 	}
 	load := d.load(Flat)
-	base := func(share float64) actor { return firstUses(keys*share, start, tau, load) }
+	base := func(share float64) actor { return firstUses(keys*share, start, tau, load, 0) }
 	rate := load
 	if random.Chance(d.params, 0.5) {
 		rate = d.noisyLoad(Flat, 0)
 	}
-	return []Blueprint{d.site(leaking(base, d.objects(d.bytes), rate))}
+	return []Blueprint{d.site(d.leaking(base, d.objects(d.bytes), rate))}
 }
 
 // leakRetraced leaks through many functions at once: each time that something is built anew, all of
@@ -176,7 +186,7 @@ func leakLate(d *draw) []Blueprint {
 func (d *draw) noisyLeak(curve func(float64) float64) []Blueprint {
 	base := traffic(d, d.load(Flat))
 	n := d.objects(d.bytes)
-	return []Blueprint{d.site(leaking(base, n, d.noisyLoad(curve, noiseSpread(d.params))))}
+	return []Blueprint{d.site(d.leaking(base, n, d.noisyLoad(curve, noiseSpread(d.params))))}
 }
 
 func leakAccelerating(d *draw) []Blueprint {
@@ -196,7 +206,7 @@ func leakTwins(d *draw) []Blueprint {
 
 func leakThin(d *draw) []Blueprint {
 	load := d.load(Flat)
-	path := leaking(traffic(d, load), d.objects(d.bytes), load)
+	path := d.leaking(traffic(d, load), d.objects(d.bytes), load)
 	return []Blueprint{d.spread(150+d.params.IntN(100), path)}
 }
 
@@ -204,7 +214,7 @@ func leakLargeRare(d *draw) []Blueprint {
 	lost := random.LogUniform(d.params, 4, 40)
 	d.setSizes(8, d.bytes/lost, 0.6)
 	idle := func(float64) actor { return func(*memory.Unit, int, float64) {} }
-	return []Blueprint{d.spread(1, leaking(idle, lost, d.noisyLoad(Flat, 0)))}
+	return []Blueprint{d.spread(1, d.leaking(idle, lost, d.noisyLoad(Flat, 0)))}
 }
 
 func leakDoubling(d *draw) []Blueprint {
@@ -212,8 +222,9 @@ func leakDoubling(d *draw) []Blueprint {
 	n := d.bytes / element
 	factor := []float64{1.25, 1.5, 2, 2}[d.params.IntN(4)]
 	before := d.grid.Burn + random.LogUniform(d.params, 0.001, 0.3)
+	reallocs := d.varied(0.5)
 	return []Blueprint{d.spread(1, func(float64) actor {
-		c := vector{element: element, factor: factor}
+		c := vector{element: element, factor: factor, reallocs: reallocs}
 		return func(u *memory.Unit, _ int, t float64) {
 			c.hold(u, n*(t+before))
 			u.Leaked = u.Point().Bytes

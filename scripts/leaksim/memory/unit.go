@@ -4,6 +4,7 @@ package memory
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/scripts/leaksim/random"
 )
@@ -25,12 +26,19 @@ type Unit struct {
 	Classes []Class
 	Shares  []float64 // share of each of the first len(shares) classes among allocations
 	Leaked  int64     // number of bytes that leaked
+	// Interval is the number of the interval between snapshots in which objects are allocated now. It stays 0 if nobody
+	// asks when objects were allocated.
+	Interval int
+	// Births are the live objects, by the interval in which they were allocated and by class: those that are sampled or,
+	// if everything is recorded, all.
+	Births [][]int64
 }
 
-// Batch counts live objects of one class, and those of them that are sampled.
+// Batch counts live objects of one class that were allocated in one interval, and those of them that are sampled.
 type Batch struct {
 	Class      int
 	N, sampled int64
+	born       int // interval
 }
 
 // Class returns the index of the class of a size, which it adds if necessary.
@@ -50,16 +58,49 @@ func (u *Unit) Class(size int64) int {
 
 // Alloc allocates n objects of a class.
 func (u *Unit) Alloc(index int, n int64) Batch {
+	return u.allocIn(u.Interval, index, n)
+}
+
+// allocIn allocates n objects of a class that count as born in an interval.
+func (u *Unit) allocIn(interval, index int, n int64) Batch {
 	c := &u.Classes[index]
 	c.Live += n
 	c.allocs += n
-	b := Batch{Class: index, N: n}
+	b := Batch{Class: index, N: n, born: interval}
 	if u.Period > 0 {
 		b.sampled = random.Binomial(u.Rng, n, c.Chance)
 		c.Sampled += b.sampled
 		c.SampledAllocs += b.sampled
 	}
+	u.count(b, b.N, b.sampled)
 	return b
+}
+
+// Realloc replaces the objects of a batch by as many of another class, as realloc does. A new object keeps the birth of
+// the old one if both are sampled, because the engine knows no others.
+func (u *Unit) Realloc(old *Batch, index int) Batch {
+	born := u.Interval
+	if old.N > 0 && (u.Period == 0 || old.sampled > 0) {
+		born = old.born
+	}
+	b := u.allocIn(born, index, max(1, old.N))
+	u.Free(old, old.N)
+	return b
+}
+
+// count adds objects of a batch to the births.
+func (u *Unit) count(b Batch, n, sampled int64) {
+	for len(u.Births) <= b.born {
+		u.Births = append(u.Births, nil)
+	}
+	of := &u.Births[b.born]
+	for len(*of) <= b.Class {
+		*of = append(*of, 0)
+	}
+	if u.Period > 0 {
+		n = sampled
+	}
+	(*of)[b.Class] += n
 }
 
 // Free frees n random objects of a batch.
@@ -71,6 +112,7 @@ func (u *Unit) Free(b *Batch, n int64) {
 	b.sampled -= s
 	c.Live -= n
 	c.Sampled -= s
+	u.count(*b, -n, -s)
 }
 
 // AllocMany allocates n objects of the stack's sizes.
@@ -91,21 +133,24 @@ func (u *Unit) AllocMany(n int64) []Batch {
 	return out
 }
 
-// Exit frees a random share of the objects of each class, as a program does before it exits.
+// Exit frees a random share of the objects of each class, as a program does before it exits. Births do not count
+// them.
 func (u *Unit) Exit() {
 	share := max(0, random.Uniform(u.Rng, -0.3, 1.3))
 	for i := range u.Classes {
 		c := &u.Classes[i]
-		b := Batch{i, c.Live, c.Sampled}
+		b := Batch{Class: i, N: c.Live, sampled: c.Sampled}
 		u.Free(&b, random.Binomial(u.Rng, b.N, min(1, share)))
 	}
 }
 
 // Leak allocates n objects that nothing will free.
-func (u *Unit) Leak(n int64) {
-	for _, b := range u.AllocMany(n) {
+func (u *Unit) Leak(n int64) []Batch {
+	lost := u.AllocMany(n)
+	for _, b := range lost {
 		u.Leaked += b.N * u.Classes[b.Class].Size
 	}
+	return lost
 }
 
 // Point holds the exact counts of a stack or a function at a time.
@@ -142,7 +187,7 @@ func (p *Pool) Put(list []Batch) {
 
 func (p *Pool) merge(b Batch) {
 	for i := range p.Batches {
-		if p.Batches[i].Class == b.Class {
+		if p.Batches[i].Class == b.Class && p.Batches[i].born == b.born {
 			p.Batches[i].N += b.N
 			p.Batches[i].sampled += b.sampled
 			return
@@ -165,6 +210,24 @@ func (p *Pool) Thin(u *Unit, q float64) {
 		b := &p.Batches[i]
 		u.Free(b, random.Binomial(u.Rng, b.N, q))
 	}
+	p.tidy(u)
+}
+
+// tidy forgets empty batches of earlier intervals.
+func (p *Pool) tidy(u *Unit) {
+	p.Batches = slices.DeleteFunc(p.Batches, func(b Batch) bool { return b.N == 0 && b.born != u.Interval })
+}
+
+// Renew frees each object with probability q, and allocates one of the same class instead.
+func (p *Pool) Renew(u *Unit, q float64) {
+	for i := range len(p.Batches) {
+		b := &p.Batches[i]
+		if n := random.Binomial(u.Rng, b.N, q); n > 0 {
+			u.Free(b, n)
+			p.merge(u.Alloc(b.Class, n))
+		}
+	}
+	p.tidy(u)
 }
 
 // Drop frees n objects.
@@ -177,6 +240,7 @@ func (p *Pool) Drop(u *Unit, n int64) {
 		n -= k
 		u.Free(b, k)
 	}
+	p.tidy(u)
 }
 
 // Churn simulates a step of length dt, with a mean number of arrivals and exponential lifetimes. An
