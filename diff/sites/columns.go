@@ -51,9 +51,30 @@ func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	return 0
 }
 
-// Columns returns the column of each site, indexed by SiteID. It sums the stacks that are the same
-// site, and decides what absent values mean: 0 in a complete snapshot, Hidden in a truncated one.
-func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) []Column {
+// Columns are the columns of the sites of a series.
+type Columns struct {
+	heads []*series.Head
+	sites []Column // by SiteID
+}
+
+// Len returns the number of sites.
+func (c *Columns) Len() int { return len(c.sites) }
+
+// Sum returns the column of some sites together, which the caller must not change.
+func (c *Columns) Sum(ids []symbolize.SiteID) Column {
+	if len(ids) == 1 {
+		return c.sites[ids[0]]
+	}
+	members := make([]Column, len(ids))
+	for i, id := range ids {
+		members[i] = c.sites[id]
+	}
+	return sum(members, c.heads)
+}
+
+// Columns returns the columns of the sites. It sums the stacks that are the same site, and decides what absent values
+// mean: 0 in a complete snapshot, Hidden in a truncated one.
+func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) *Columns {
 	n := len(series.Heads)
 	out := make([]Column, symbols.Sites())
 	stacks := make([]int, len(out))
@@ -73,14 +94,14 @@ func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) [
 		out[i].pad(n)
 		out[i].fill(series.Heads)
 	}
-	return out
+	return &Columns{series.Heads, out}
 }
 
-// Sum adds the columns of a group. A value is hidden if it is hidden for all members. If some
+// sum adds the columns of a group. A value is hidden if it is hidden for all members. If some
 // members are visible, the hidden bytes of the others are fewer than those of the smallest visible
 // row. Cumulative bytes have no such bound, but they never fall within a process image: where a
 // member is hidden, they are interpolated between the snapshots that show it.
-func Sum(members []Column, heads []*series.Head) Column {
+func sum(members []Column, heads []*series.Head) Column {
 	var out Column
 	out.pad(len(heads))
 	for _, m := range members {

@@ -40,10 +40,10 @@ func TestSumInterpolatesCumulativeBytes(t *testing.T) {
 		Bytes: []int64{Hidden, 1, Hidden, Hidden, 4, Hidden, 1, Hidden}, Objects: []int64{Hidden, 1, Hidden, Hidden, 1, Hidden, 1, Hidden},
 		Alloc: []int64{Hidden, 100, Hidden, Hidden, 400, Hidden, 50, Hidden},
 	}
-	sum := Sum([]Column{large, small}, heads)
-	require.Equal(t, []int64{10, 120, 230, 340, 450, 5, 56, 57}, sum.Alloc)
-	require.Equal(t, []int64{1, 2, 1, 1, 5, 1, 2, 1}, sum.Bytes)
-	both := Sum([]Column{small, small}, heads)
+	added := sum([]Column{large, small}, heads)
+	require.Equal(t, []int64{10, 120, 230, 340, 450, 5, 56, 57}, added.Alloc)
+	require.Equal(t, []int64{1, 2, 1, 1, 5, 1, 2, 1}, added.Bytes)
+	both := sum([]Column{small, small}, heads)
 	require.Equal(t, int64(Hidden), both.Alloc[0], "where all members are hidden, the sum is")
 }
 
@@ -69,8 +69,8 @@ func TestCumulativeBytesOfSitesWithNothingInUse(t *testing.T) {
 	require.Equal(t, []int64{0, 50, 0, 0, 50, 0, 0, 0}, freed.Bytes)
 	require.Equal(t, []int64{100, 150, 200, 300, 450, 450, 450, 0}, freed.Alloc)
 
-	sum := Sum([]Column{kept, freed}, heads)
-	require.Equal(t, []int64{100, 150, 200, 400, 650, 750, 850, 0}, sum.Alloc)
+	added := sum([]Column{kept, freed}, heads)
+	require.Equal(t, []int64{100, 150, 200, 400, 650, 750, 850, 0}, added.Alloc)
 
 	heads[0].Completeness.AbsentMax.AllocBytes = 30
 	freed = column([]int64{h, 50, h, h, 50, h, h, h}, []int64{h, 150, h, h, 450, h, h, h})
