@@ -170,7 +170,6 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 		Source:  *source,
 		Options: growth.Options{All: f.all, KeepStable: f.explain != ""},
 		Period:  f.period, Evidence: f.evidence, Each: f.each, Most: f.most,
-		Survival: f.explain != "",
 	}
 	if f.confidence < 0 || f.confidence > 1 {
 		return nil, fmt.Errorf("--confidence %g: want a number from 0 to 1", f.confidence)

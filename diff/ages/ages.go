@@ -23,10 +23,11 @@ const Parts = 8
 
 // Ages tell when the memory of sites was allocated.
 type Ages struct {
-	// Ends are the snapshots at which the parts end. Without Options.Whole there is only the last one.
+	// Ends are the snapshots at which the parts end.
 	Ends []int
 	at   []map[symbolize.SiteID]Cohorts
 	old  map[symbolize.SiteID]halves
+	last *births
 }
 
 // Cohorts are the bytes that are in use, by the part of the series in which they were allocated. What is older than the
@@ -40,8 +41,6 @@ type halves struct{ all, old int64 }
 type Options struct {
 	// First and Last are the first and the last snapshot of the series.
 	First, Last int
-	// Whole reads the snapshot at the end of each part, not only the last one.
-	Whole bool
 }
 
 // Read reads when the memory of a series was allocated. The result is nil if the snapshots do not tell it, or have no
@@ -55,13 +54,10 @@ func Read(s *series.Series, symbols *symbolize.Symbols, o Options) (*Ages, error
 	if err != nil || last == nil {
 		return nil, err
 	}
-	a := &Ages{old: last.halves(r.at(Parts / 2))}
-	var bounds []time.Time
-	var ends []*births
-	if o.Whole {
-		if bounds, ends, err = r.parts(last); err != nil {
-			return nil, err
-		}
+	a := &Ages{old: last.halves(r.at(Parts / 2)), last: last}
+	bounds, ends, err := r.parts(last)
+	if err != nil {
+		return nil, err
 	}
 	for _, b := range append(ends, last) {
 		a.Ends, a.at = append(a.Ends, b.index), append(a.at, b.cohorts(bounds))
@@ -226,19 +222,45 @@ func (a *Ages) Of(members []symbolize.SiteID) []Cohorts {
 	return out
 }
 
+// Held returns the bytes that some sites have in use at the end, and those of them that were allocated in the first half
+// of the series, or before; 0 if that is not known.
+func (a *Ages) Held(members []symbolize.SiteID) (bytes, old int64) {
+	if a == nil {
+		return 0, 0
+	}
+	for _, m := range members {
+		h := a.old[m]
+		bytes, old = bytes+h.all, old+h.old
+	}
+	return bytes, old
+}
+
 // Old returns the share of what some sites have in use at the end that was allocated in the first half of the series,
 // or false if that is not known.
 func (a *Ages) Old(members []symbolize.SiteID) (share float64, ok bool) {
+	bytes, old := a.Held(members)
+	if bytes == 0 {
+		return 0, false
+	}
+	return float64(old) / float64(bytes), true
+}
+
+// Births returns what some sites have in use at the end, by the moments before which it was allocated, the oldest
+// first; nil if that is not known. A moment before which nothing was allocated that is still in use is included.
+func (a *Ages) Births(members []symbolize.SiteID) []heapfile.Birth {
 	if a == nil {
-		return 0, false
+		return nil
 	}
-	var sum halves
+	out := make([]heapfile.Birth, len(a.last.moments))
+	for i, moment := range a.last.moments {
+		out[i].Before = moment
+	}
 	for _, m := range members {
-		h := a.old[m]
-		sum = halves{sum.all + h.all, sum.old + h.old}
+		for _, b := range a.last.sites[m] {
+			i, _ := slices.BinarySearchFunc(a.last.moments, b.Before, time.Time.Compare)
+			out[i].Objects += b.Objects
+			out[i].Bytes += b.Bytes
+		}
 	}
-	if sum.all == 0 {
-		return 0, false
-	}
-	return float64(sum.old) / float64(sum.all), true
+	return out
 }

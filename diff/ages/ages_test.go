@@ -138,7 +138,7 @@ func TestSurvivorsBecomeFewer(t *testing.T) {
 		require.NoError(t, err)
 		symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
 		require.NoError(t, err)
-		a, err := Read(s, symbols, Options{First: 0, Last: len(s.Heads) - 1, Whole: true})
+		a, err := Read(s, symbols, Options{First: 0, Last: len(s.Heads) - 1})
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 		require.NotNil(t, a)

@@ -3,6 +3,7 @@ package growth
 import (
 	"cmp"
 
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -31,6 +32,8 @@ type Options struct {
 	GroupBy sites.GroupBy
 	// Suppressions are growth that is known; may be nil.
 	Suppressions *suppress.List
+	// Ages tell when memory of the judged snapshots was allocated; may be nil.
+	Ages *ages.Ages
 	// From and To limit the snapshots that are judged to indices From ≤ i < To; To 0 is the end of
 	// the series.
 	From, To int
@@ -79,7 +82,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	work := workOf(&window, &cohort)
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
 	gained := groups.gained(&window)
-	j := judgement{&curves, cohort, work, symbols, blamer, options, gained}
+	j := judgement{&curves, cohort, work, birthsOf(o.Ages, curves.columns.Len()), symbols, blamer, options, gained}
 	listing := list(j.sites(groups.members), gained, o)
 	heap := judgeHeap(&window, work, groups.heap, j.imported(groups.members), options)
 	if o.Filter != nil {

@@ -17,6 +17,7 @@ type judgement struct {
 	*curves
 	cohort  cohort
 	work    work
+	births  births
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	options trend.Options
@@ -139,17 +140,18 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	if s.Gained > 0 {
 		share = max(0, min(1, float64(once)/float64(s.Gained)))
 	}
-	s.Verdict = j.judge(column, s.Gained, share, inStep)
+	s.Verdict = j.judge(ids, s.Gained, share, inStep)
 	if len(importing) > 0 {
-		s.Verdict = s.Verdict.Of(j.judge(j.columns.Sum(rest), s.Gained-once, 0, inStep), j.options)
+		s.Verdict = s.Verdict.Of(j.judge(rest, s.Gained-once, 0, inStep), j.options)
 	}
 	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
 	return s
 }
 
-// judge judges a column by its curve; all of it may be hidden.
-func (j *judgement) judge(column sites.Column, gained int64, importShare, inStep float64) trend.Verdict {
-	p := j.points(column, j.work)
+// judge judges the sum of some call paths by its curve and its births; all of it may be hidden.
+func (j *judgement) judge(ids []symbolize.SiteID, gained int64, importShare, inStep float64) trend.Verdict {
+	p := j.points(j.columns.Sum(ids), j.work)
+	j.births.addTo(&p, ids, &j.window)
 	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*gained > j.heapGained
 	p.Growers, p.Share = j.cohort.growers, float64(gained)/float64(max(1, j.heapGained))
 	p.ImportShare = importShare

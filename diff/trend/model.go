@@ -23,16 +23,25 @@ import (
 // means depends on whether allocation became faster.
 //
 // The model is parsed when the first series that grew is judged. Most commands judge none.
-var model = sync.OnceValue(func() []tree {
-	m, err := parseModel(modelText)
-	if err != nil {
-		panic(err) // the file is part of the program and has a test
-	}
-	return m
-})
+var model = sync.OnceValue(func() []tree { return mustParse(modelText, featureNames[:]) })
+
+// birthModel corrects the log-odds of model where births are known. It was fitted in the same way, to other processes.
+var birthModel = sync.OnceValue(func() []tree { return mustParse(birthModelText, birthNames[:]) })
 
 //go:embed model.txt
 var modelText string
+
+//go:embed births.txt
+var birthModelText string
+
+// mustParse parses a model that is part of the program and has a test.
+func mustParse(text string, names []string) []tree {
+	m, err := parseModel(text, names)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
 
 // ModelVersion returns a hash of the model: confidences of different models are not comparable.
 func ModelVersion() string {
@@ -40,15 +49,21 @@ func ModelVersion() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Confidence returns the probability that a series with the given features leaks.
-func Confidence(f *Features) float64 { return probability(logOdds(model(), f)) }
+// Confidence returns the probability that a series with the given features leaks. births may be nil.
+func Confidence(f *Features, births *BirthFeatures) float64 {
+	odds := logOdds(model(), f[:])
+	if births != nil {
+		odds += logOdds(birthModel(), births[:])
+	}
+	return probability(odds)
+}
 
 // probability is that of an event with the given logarithm of its odds.
 func probability(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
 
-func logOdds(trees []tree, f *Features) (sum float64) {
+func logOdds(trees []tree, features []float64) (sum float64) {
 	for _, t := range trees {
-		sum += t.of(f)
+		sum += t.of(features)
 	}
 	return sum
 }
@@ -60,14 +75,14 @@ type tree []node
 type node struct {
 	value   float64 // threshold of a split, values up to it go left; value of a leaf, in log-odds
 	right   int32   // index of the right side of a split, 0 for a leaf
-	feature Feature // of a split
+	feature int32   // of a split
 }
 
 // of returns the value of a tree for some features, in log-odds.
-func (t tree) of(f *Features) float64 {
+func (t tree) of(features []float64) float64 {
 	i := int32(0)
 	for t[i].right > 0 {
-		if f[t[i].feature] <= t[i].value {
+		if features[t[i].feature] <= t[i].value {
 			i++
 		} else {
 			i = t[i].right
@@ -79,7 +94,8 @@ func (t tree) of(f *Features) float64 {
 // modelFile is a model that is being read. Most of the file is splits and leaves, which are small
 // numbers: the thresholds of each feature are listed once.
 type modelFile struct {
-	features   []Feature   // in the order of the file
+	names      []string    // of all features
+	features   []int32     // in the order of the file
 	thresholds [][]float64 // of each of them
 	trees      []tree
 }
@@ -87,11 +103,11 @@ type modelFile struct {
 // leafUnit is the value of a leaf of 1, in log-odds.
 const leafUnit = 1e-4
 
-// parseModel reads a model. A line "feature NAME NUMBER…" lists the thresholds of a feature. Each
+// parseModel reads a model of features with some names. A line "feature NAME NUMBER…" lists the thresholds of a feature. Each
 // other line is a tree in preorder: a split is FEATURE:THRESHOLD, both counted from 0 in the order
 // of the lists, a leaf a number in units of leafUnit. Lines that begin with "#" are comments.
-func parseModel(text string) ([]tree, error) {
-	var m modelFile
+func parseModel(text string, names []string) ([]tree, error) {
+	m := modelFile{names: names}
 	for i := 1; text != ""; i++ {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
@@ -119,7 +135,7 @@ func (m *modelFile) feature(fields []string) error {
 	if len(fields) == 0 {
 		return errors.New("a list of thresholds has no feature")
 	}
-	f := slices.Index(featureNames[:], fields[0])
+	f := slices.Index(m.names, fields[0])
 	if f < 0 {
 		return fmt.Errorf("unknown feature %q", fields[0])
 	}
@@ -131,7 +147,7 @@ func (m *modelFile) feature(fields []string) error {
 		}
 		list = append(list, v)
 	}
-	m.features, m.thresholds = append(m.features, Feature(f)), append(m.thresholds, list)
+	m.features, m.thresholds = append(m.features, int32(f)), append(m.thresholds, list)
 	return nil
 }
 

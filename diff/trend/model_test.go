@@ -36,19 +36,19 @@ func TestModelAgreesWithLightGBM(t *testing.T) {
 		}
 		want, err := strconv.ParseFloat(fields[0], 64)
 		require.NoError(t, err)
-		require.InDelta(t, want, logOdds(model(), &f), 0.01, line)
+		require.InDelta(t, want, logOdds(model(), f[:]), 0.01, line)
 		cases++
 	}
 	require.Greater(t, cases, 20)
 }
 
 func TestModelIsASumOfTrees(t *testing.T) {
-	m, err := parseModel("# two trees\nfeature load 0.25 0.5\nfeature tail 2\n0:1 10000 1:0 -20000 30000\n-7500\n")
+	m, err := parseModel("# two trees\nfeature load 0.25 0.5\nfeature tail 2\n0:1 10000 1:0 -20000 30000\n-7500\n", featureNames[:])
 	require.NoError(t, err)
 	odds := func(load, tail float64) float64 {
 		var f Features
 		f[FeatureLoad], f[FeatureTail] = load, tail
-		return logOdds(m, &f)
+		return logOdds(m, f[:])
 	}
 	require.InDelta(t, 0.25, odds(0.5, 3), 1e-12, "a value equal to the threshold takes the left branch")
 	require.InDelta(t, -2.75, odds(0.6, 2), 1e-12)
@@ -71,7 +71,7 @@ func TestDamagedModelsAreErrors(t *testing.T) {
 		"feature load 0.5\n0:0  2":          "line 2",
 		"feature load 0.5\n0:0 1 2\n0:0 1 ": "line 3: a tree ends early",
 	} {
-		_, err := parseModel(text)
+		_, err := parseModel(text, featureNames[:])
 		require.ErrorContains(t, err, want, text)
 	}
 }

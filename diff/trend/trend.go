@@ -41,6 +41,14 @@ type Points struct {
 	// process, such as that of a module that is imported. It names what does not leak, and does not
 	// change the probability.
 	ImportShare float64
+	// Births tell when what is in use at the end was allocated; nil if unknown.
+	Births []Birth
+	// Cohorts are the bytes in use after each of some parts of the series, by the part in which they were allocated; nil
+	// if unknown.
+	Cohorts [][]float64
+	// OthersOld is the share of what the other series of the process have in use at the end that was allocated in the
+	// first half, or before.
+	OthersOld float64
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points
@@ -69,6 +77,8 @@ type Verdict struct {
 	CanLeak   bool
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features
+	// Births are those of what it has in use at the end; nil if that is not known, or Features are zero.
+	Births *BirthFeatures
 	// Slope in bytes per unit of T, with the 95 % interval that follows from the scatter around the line. Sites are
 	// ranked by Low. [Verdict.Interval] is what to show: it has the error by sampling, too.
 	Slope, Low, High float64
@@ -122,7 +132,8 @@ func Judge(p Points, o Options) Verdict {
 		}
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
-		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))
+		v.Births = s.birthFeatures(growth)
+		v.Confidence = min(Confidence(&v.Features, v.Births), s.mostConfidence(l))
 		v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 		v.setLabel(v.Confidence, s.leakAt)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {

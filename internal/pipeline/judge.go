@@ -32,8 +32,6 @@ type Judgement struct {
 	// Most of them. Those after the first are read again.
 	Each func(Judged) error
 	Most int
-	// Survival tells also how much of what was allocated in each part of the series survives the next ones.
-	Survival bool
 }
 
 // builtinEngine is the name of the engine whose snapshots tell when memory was allocated.
@@ -325,6 +323,11 @@ func (p *Pipeline) judge(
 	}
 	options.Filter = in.Filter
 	options.KeepStable = o.KeepStable || len(o.Evidence) > 0
+	born, err := agesOf(in, options)
+	if err != nil {
+		return nil, err
+	}
+	options.Ages = born
 	result := growth.Judge(in.Series, in.Symbols, columns, options)
 	if result.Kept == 0 && in.Filter != nil {
 		return nil, ErrNothingKept
@@ -337,22 +340,24 @@ func (p *Pipeline) judge(
 		}
 	}
 	report := &growthreport.Report{
-		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(),
+		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(), Ages: born,
 		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
 	}
 	seen := p.holders(in)
 	report.Holders, report.Resident, report.NoHolders = seen.sites, seen.resident, seen.refused
-	if m := in.Manifest; m != nil && m.Recording != nil && m.Recording.Engine == builtinEngine {
-		ofJudged := ages.Options{First: result.First, Last: result.Last, Whole: o.Survival}
-		var err error
-		if report.Ages, err = ages.Read(in.Series, in.Symbols, ofJudged); err != nil {
-			return nil, err
-		}
-	}
 	if losses.index != nil {
 		report.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
 	}
 	return report, nil
+}
+
+// agesOf reads when the memory of the judged snapshots was allocated; nil if they do not tell it.
+func agesOf(in *Input, o growth.Options) (*ages.Ages, error) {
+	if m := in.Manifest; m == nil || m.Recording == nil || m.Recording.Engine != builtinEngine {
+		return nil, nil
+	}
+	judged := sites.JudgedRange(in.Series, o.From, o.To)
+	return ages.Read(in.Series, in.Symbols, ages.Options{First: judged.First, Last: judged.Last})
 }
 
 // Unnamed returns how much memory of the last snapshot was allocated by functions without names.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +28,7 @@ type example struct {
 	mode, behaviour string
 	life            string
 	features        trend.Features
+	births          *trend.BirthFeatures // nil if they are not known
 	confidence      float64
 }
 
@@ -39,7 +43,7 @@ func examplesOf(all []outcome) []example {
 		e := example{
 			leak: o.Verdict == leaksim.IsLeak, large: o.large, seed: o.Seed, snapshots: o.Snapshots,
 			population: o.population, mode: o.Mode, behaviour: o.Behaviour, life: o.Life,
-			features: o.features, confidence: o.confidence,
+			features: o.features, births: o.births, confidence: o.confidence,
 		}
 		out = append(out, e)
 	}
@@ -49,14 +53,25 @@ func examplesOf(all []outcome) []example {
 // exampleColumns are the columns before the features.
 const exampleColumns = 8
 
+// oddsColumn is the name of the column between the features and those of the births: the log-odds without births.
+const oddsColumn = "odds"
+
 // writeExamples writes a line of names, then a line per example. Of the functions that hardly grew,
-// which have no features, it writes only the leaks: the others are neither fitted nor reported.
+// which have no features, it writes only the leaks: the others are neither fitted nor reported. If births are known of
+// any function, all lines have the numbers that describe them; they are 0 where births are not known.
 func writeExamples(w io.Writer, examples []example) {
 	out := bufio.NewWriter(w)
 	defer func() { _ = out.Flush() }() // w stores the first error
 	_, _ = out.WriteString("leak large seed snapshots population recording behaviour process")
 	for f := range trend.FeatureCount {
 		_, _ = out.WriteString(" " + f.String())
+	}
+	born := slices.ContainsFunc(examples, func(e example) bool { return e.births != nil })
+	if born {
+		_, _ = out.WriteString(" " + oddsColumn)
+		for f := range trend.BirthFeatureCount {
+			_, _ = out.WriteString(" " + f.String())
+		}
 	}
 	_, _ = out.WriteString("\n")
 	for i := range examples {
@@ -68,6 +83,13 @@ func writeExamples(w io.Writer, examples []example) {
 			bit(e.leak), bit(e.large), e.seed, e.snapshots, e.population, e.mode, e.behaviour, e.life)
 		for _, v := range e.features {
 			_, _ = fmt.Fprintf(out, " %.6g", v)
+		}
+		if born {
+			odds := trend.Confidence(&e.features, nil)
+			_, _ = fmt.Fprintf(out, " %.6g", math.Log(odds/(1-odds)))
+			for _, v := range cmp.Or(e.births, &trend.BirthFeatures{}) {
+				_, _ = fmt.Fprintf(out, " %.6g", v)
+			}
 		}
 		_, _ = out.WriteString("\n")
 	}
@@ -103,21 +125,39 @@ func readExamples(path string) ([]example, error) {
 }
 
 func parseExample(fields []string) (e example, err error) {
-	if want := exampleColumns + int(trend.FeatureCount); len(fields) != want {
-		return e, fmt.Errorf("want %d columns, found %d", want, len(fields))
+	const plain = exampleColumns + int(trend.FeatureCount)
+	const born = plain + 1 + int(trend.BirthFeatureCount)
+	if len(fields) != plain && len(fields) != born {
+		return e, fmt.Errorf("want %d or %d columns, found %d", plain, born, len(fields))
 	}
 	var errs [2]error
 	e.leak, e.large = fields[0] == "1", fields[1] == "1"
 	e.seed, errs[0] = strconv.ParseUint(fields[2], 10, 64)
 	e.snapshots, errs[1] = strconv.Atoi(fields[3])
 	e.population, e.mode, e.behaviour, e.life = leaksim.Population(fields[4]), fields[5], fields[6], fields[7]
-	for i, text := range fields[exampleColumns:] {
-		if e.features[i], err = strconv.ParseFloat(text, 64); err != nil {
+	if err := parseNumbers(e.features[:], fields[exampleColumns:plain]); err != nil {
+		return e, err
+	}
+	if len(fields) == born {
+		var births trend.BirthFeatures
+		if err := parseNumbers(births[:], fields[plain+1:]); err != nil {
 			return e, err
+		}
+		if births != (trend.BirthFeatures{}) {
+			e.births = &births
 		}
 	}
 	if e.features[trend.FeaturePoints] > 0 {
-		e.confidence = trend.Confidence(&e.features)
+		e.confidence = trend.Confidence(&e.features, e.births)
 	}
 	return e, errors.Join(errs[:]...)
+}
+
+func parseNumbers(out []float64, fields []string) (err error) {
+	for i, text := range fields {
+		if out[i], err = strconv.ParseFloat(text, 64); err != nil {
+			return err
+		}
+	}
+	return nil
 }

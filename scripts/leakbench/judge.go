@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -39,7 +40,8 @@ type finding struct {
 	gained     int64
 	held       int64 // in the last judged snapshot
 	features   trend.Features
-	large      bool // it grew enough to be reported
+	births     *trend.BirthFeatures // nil if they are not known
+	large      bool                 // it grew enough to be reported
 }
 
 // examine writes a process to dir and runs the detector on the files.
@@ -86,14 +88,19 @@ func detect(dir string) (map[string]finding, *growth.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	result := growth.Judge(series, symbols, &columns, growth.Options{All: true})
+	judged := sites.JudgedRange(series, 0, 0)
+	born, err := ages.Read(series, symbols, ages.Options{First: judged.First, Last: judged.Last})
+	if err != nil {
+		return nil, nil, err
+	}
+	result := growth.Judge(series, symbols, &columns, growth.Options{All: true, Ages: born})
 	out := map[string]finding{}
 	for i := range result.Sites {
 		s := &result.Sites[i]
 		name := blamed(symbols, s)
 		f := finding{
 			label: s.Label.String(), called: s.Label.IsLeak(), confidence: s.Confidence,
-			rank: i + 1, stacks: len(s.Members), gained: s.Gained, held: s.Held, features: s.Features,
+			rank: i + 1, stacks: len(s.Members), gained: s.Gained, held: s.Held, features: s.Features, births: s.Births,
 			large: isLarge(&s.Verdict),
 		}
 		// If the result contains a function more than once, the worst site counts.

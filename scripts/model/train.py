@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fits the model of diff/trend to examples of leakbench, and writes diff/trend/model.txt.
+"""Fits a model of diff/trend to examples of leakbench, and writes diff/trend/model.txt or, with --births, births.txt.
 
-The model is a sum of decision trees, fitted by LightGBM. The result depends only on the examples, the
-parameters and the versions in requirements.txt.
+A model is a sum of decision trees, fitted by LightGBM. That of births corrects the log-odds of the other one. The
+result depends only on the examples, the parameters and the versions in requirements.txt.
 """
 
 import argparse
@@ -24,6 +24,12 @@ MONOTONE = """
     -gap -plateau-length -sampling -high-water -stop -drop -work-gap -work-plateau-length -work-stop
 """.split()
 
+# The same of the births. Memory that is old makes a leak likelier, and memory that dies when it is old does not.
+MONOTONE_BIRTHS = """
+    born-quarter born-half born-three-quarters born-least born-second work-born-half work-born-least work-born-second
+    kept-old kept-least old-samples least-samples born-alive settled settled-later settled-early settled-middle
+""".split()
+
 PARAMETERS = {
     "objective": "binary",
     "learning_rate": 0.04,
@@ -42,32 +48,49 @@ PARAMETERS = {
     "verbosity": -1,
 }
 
+# Of the births, where they differ: there are fewer examples, and the trees only correct a model.
+PARAMETERS_BIRTHS = {"learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 100, "feature_fraction": 0.5}
+
 LEAF_UNIT = 1e-4  # log-odds
 FIRST_FEATURE = 8  # leak large seed snapshots population recording behaviour process
+ODDS = "odds"  # the column between the features of series and those of births
 
 
-def read(paths):
-    """Returns the names of the features, the features, whether they are of leaks, and a hash of all."""
-    names, rows, leaks, digest = None, [], [], hashlib.sha256()
-    for path in paths:
-        with open(path, encoding="ascii") as lines:
-            header = next(lines).split()[FIRST_FEATURE:]
-            if names not in (None, header):
-                sys.exit(f"{path}: the features are not those of {paths[0]}")
-            names = header
-            points = names.index("points")
-            for line in lines:
-                digest.update(line.encode())
-                fields = line.split()
-                values = numpy.array(fields[FIRST_FEATURE:], dtype=numpy.float32)
-                if values[points] > 0:  # the others hardly grew: they have no features
-                    rows.append(values)
-                    leaks.append(fields[0] == "1")
-    return names, numpy.array(rows), numpy.array(leaks, dtype=numpy.float64), digest.hexdigest()
+class Examples:
+    """The series that grew: the names of their features, the features, whether they leak, and a hash of all.
+
+    Examples of births have the log-odds without births as well.
+    """
+
+    def __init__(self, paths, births):
+        names, rows, leaks, odds, digest = None, [], [], [], hashlib.sha256()
+        for path in paths:
+            with open(path, encoding="ascii") as lines:
+                header = next(lines).split()[FIRST_FEATURE:]
+                if names not in (None, header):
+                    sys.exit(f"{path}: the features are not those of {paths[0]}")
+                names = header
+                if births and ODDS not in names:
+                    sys.exit(f"{path} has no births: use leakbench -births")
+                split = names.index(ODDS) if ODDS in names else len(names)
+                points = names.index("points")
+                for line in lines:
+                    digest.update(line.encode())
+                    fields = line.split()
+                    values = numpy.array(fields[FIRST_FEATURE:], dtype=numpy.float32)
+                    # Series that hardly grew have no features.
+                    if values[split + 1:].any() if births else values[points] > 0:
+                        rows.append(values[split + 1:] if births else values[:split])
+                        leaks.append(fields[0] == "1")
+                        odds.append(values[split] if births else 0)
+        self.names = names[split + 1:] if births else names[:split]
+        self.features, self.leaks = numpy.array(rows), numpy.array(leaks, dtype=numpy.float64)
+        self.odds = numpy.array(odds, dtype=numpy.float64) if births else None
+        self.digest = digest.hexdigest()
 
 
-def direction(name):
-    return 1 if name in MONOTONE else -1 if "-" + name in MONOTONE else 0
+def direction(name, monotone):
+    return 1 if name in monotone else -1 if "-" + name in monotone else 0
 
 
 def nodes(node):
@@ -109,37 +132,42 @@ def write_cases(path, model, names, features, count=60):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("examples", nargs="+", help="files of leakbench -examples")
-    parser.add_argument("--trees", type=int, default=900)
+    parser.add_argument("--births", action="store_true", help="fit the model of births, to examples that have them")
+    parser.add_argument("--trees", type=int, help="number of trees: 900, or 200 of births")
     parser.add_argument("--made-by", default="", help="the command that wrote the examples, for the first line of the model")
     parser.add_argument("--cases", help="write examples with their log-odds to this file")
     parser.add_argument("-o", "--output", required=True)
     for name, value in PARAMETERS.items():
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            parser.add_argument("--" + name, type=type(value), default=value)
+            parser.add_argument("--" + name, type=type(value))
     args = parser.parse_args()
 
-    parameters = PARAMETERS | {k: v for k, v in vars(args).items() if k in PARAMETERS}
-    names, features, leaks, digest = read(args.examples)
-    unknown = {m.lstrip("-") for m in MONOTONE} - set(names)
+    parameters = PARAMETERS | (PARAMETERS_BIRTHS if args.births else {})
+    parameters |= {k: v for k, v in vars(args).items() if k in PARAMETERS and v is not None}
+    monotone = MONOTONE_BIRTHS if args.births else MONOTONE
+    trees = args.trees or (200 if args.births else 900)
+    examples = Examples(args.examples, args.births)
+    unknown = {m.lstrip("-") for m in monotone} - set(examples.names)
     if unknown:
         sys.exit(f"unknown features: {' '.join(sorted(unknown))}")
     began = time.monotonic()
-    data = lightgbm.Dataset(features, leaks, feature_name=names)
-    constraints = [direction(n) for n in names]
-    model = lightgbm.train(parameters | {"monotone_constraints": constraints}, data, args.trees)
+    data = lightgbm.Dataset(examples.features, examples.leaks, init_score=examples.odds, feature_name=examples.names)
+    constraints = [direction(n, monotone) for n in examples.names]
+    model = lightgbm.train(parameters | {"monotone_constraints": constraints}, data, trees)
     seconds = time.monotonic() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
     with open(args.output, "w", encoding="ascii") as out:
         if args.made_by:
             out.write(f"# Examples: {args.made_by}\n")
-        out.write(f"# {len(leaks)} series that grew, of which {leaks.sum():.0f} leak; SHA-256 {digest}.\n")
+        leaks = examples.leaks
+        out.write(f"# {len(leaks)} series that grew, of which {leaks.sum():.0f} leak; SHA-256 {examples.digest}.\n")
         settings = " ".join(f"{k}={v}" for k, v in parameters.items() if k != "verbosity")
-        out.write(f"# LightGBM {lightgbm.__version__}: {args.trees} trees, {settings}.\n")
-        trees = [t["tree_structure"] for t in model.dump_model()["tree_info"]]
-        out.writelines(line + "\n" for line in model_lines(trees, names))
+        out.write(f"# LightGBM {lightgbm.__version__}: {trees} trees, {settings}.\n")
+        fitted = [t["tree_structure"] for t in model.dump_model()["tree_info"]]
+        out.writelines(line + "\n" for line in model_lines(fitted, examples.names))
     if args.cases:
-        write_cases(args.cases, model, names, features)
+        write_cases(args.cases, model, examples.names, examples.features)
     print(f"fitted to {len(leaks)} examples in {seconds:.0f} s with {memory} MiB")
 
 
