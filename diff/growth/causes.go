@@ -79,6 +79,7 @@ func (j *judgement) smallSites(l *listing) []Cause {
 	if !c.Label.IsSuspicious() {
 		return nil
 	}
+	c.Site = j.shown(c.Site)
 	return []Cause{c}
 }
 
@@ -111,8 +112,9 @@ func (j *judgement) functionCauses(members [][]symbolize.SiteID, explained map[s
 			below = append(below, ids[i])
 		}
 		c := Cause{Site: j.site(below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
-		c.Blame = functions.find(j.stack(c.Members[0]), found.Function)
 		if found.Growth >= least && c.Label.IsSuspicious() {
+			c.Site = j.withValues(c.Site)
+			c.Blame = functions.find(j.stack(c.Members[0]), found.Function)
 			out = append(out, c)
 		}
 	}

@@ -35,7 +35,7 @@ func curvesOf(w window, all columns) curves {
 		first, last := c.ends(column)
 		c.gained[i] = last - first
 		addVisible(c.visible, column)
-		if live, changes := c.live(column); changes && trend.Early(live) >= leastRising {
+		if live := c.live(column); changes(live) && trend.Early(live) >= leastRising {
 			rises = append(rises, trend.Rise(live))
 		}
 	}
@@ -51,6 +51,11 @@ func (c *curves) column(id symbolize.SiteID) sites.Column {
 // leastRising is the minimum size in bytes of a call path whose rise is a sign of load. Those of a few objects rise by
 // chance.
 const leastRising = 4 << 10
+
+// changes reports whether some of the values differ from the first.
+func changes(v []float64) bool {
+	return slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
+}
 
 // largerMedian returns the median, the larger one of two; 0 of no values. Rising load moves many call paths at once, a
 // leak one.
@@ -85,35 +90,27 @@ func (w *window) ends(c sites.Column) (first, last int64) {
 	return first, last
 }
 
-// live are the visible values of a column within the window, and whether they differ from the first.
-func (w *window) live(c sites.Column) (live []float64, changes bool) {
-	for i := w.First; i <= w.Last; i++ {
-		if c.Bytes[i] != sites.Hidden {
-			live = append(live, float64(c.Bytes[i]))
-			changes = changes || live[0] != live[len(live)-1]
-		}
-	}
-	return live, changes
+// live are the visible values of a column within the window.
+func (w *window) live(c sites.Column) []float64 {
+	bytes := c.Bytes[w.First : w.Last+1]
+	return floats(bytes, visibleIn(bytes))
 }
 
 // points are the visible values of a column, over both clocks.
 func (w *window) points(c sites.Column, clock work) trend.Points {
 	p := trend.Points{HighWater: w.highWater, EndUnseen: w.gap.still, Period: w.period, OtherImage: w.otherPoints(c)}
-	for i := w.First; i <= w.Last; i++ {
-		if c.Bytes[i] == sites.Hidden {
-			continue
-		}
-		p.T = append(p.T, w.time(i))
-		p.Work = clock.appendTo(p.Work, i-w.First)
-		p.Live = append(p.Live, float64(c.Bytes[i]))
-		if w.hasObjects {
-			p.Objects = append(p.Objects, float64(c.Objects[i]))
-		}
-		if w.hasAlloc {
-			p.Alloc = append(p.Alloc, float64(c.Alloc[i]))
-		}
+	shown := visibleIn(c.Bytes[w.First : w.Last+1])
+	p.T, p.Work = pick(w.series.Clock.At[w.First:w.Last+1], shown), pick(clock.done, shown)
+	p.Live = floats(c.Bytes[w.First:w.Last+1], shown)
+	if w.hasObjects {
+		p.Objects = floats(c.Objects[w.First:w.Last+1], shown)
 	}
-	p.Work = clock.of(p.Work, p.Alloc)
+	if w.hasAlloc {
+		p.Alloc = floats(c.Alloc[w.First:w.Last+1], shown)
+	}
+	if clock.byAllocation {
+		p.Work = withoutSelf(p.Work, p.Alloc)
+	}
 	return p
 }
 
@@ -125,17 +122,48 @@ func (w *window) otherPoints(c sites.Column) *trend.Points {
 	if w.other == nil {
 		return nil
 	}
-	p := &trend.Points{}
-	for i := w.other.first; i <= w.other.last; i++ {
-		if c.Bytes[i] != sites.Hidden {
-			p.T = append(p.T, w.time(i))
-			p.Live = append(p.Live, float64(c.Bytes[i]))
-		}
-	}
+	from, to := w.other.first, w.other.last+1
+	shown := visibleIn(c.Bytes[from:to])
+	p := trend.Points{T: pick(w.series.Clock.At[from:to], shown), Live: floats(c.Bytes[from:to], shown)}
 	if len(p.T) < leastOther {
 		return nil
 	}
-	return p
+	return &p
+}
+
+// visibleIn are the indices of the values that are not hidden; nil if none is.
+func visibleIn(bytes []int64) []int {
+	if !slices.Contains(bytes, sites.Hidden) {
+		return nil
+	}
+	out := []int{}
+	for i, b := range bytes {
+		if b != sites.Hidden {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// pick returns the values with some indices; nil of no values. If indices are nil, it is the list itself.
+func pick(list []float64, indices []int) []float64 {
+	if list == nil || indices == nil {
+		return list
+	}
+	out := make([]float64, len(indices))
+	for k, i := range indices {
+		out[k] = list[i]
+	}
+	return out
+}
+
+// floats returns the values with some indices, or all if indices are nil.
+func floats(list []int64, indices []int) []float64 {
+	out := make([]float64, len(list))
+	for i, x := range list {
+		out[i] = float64(x)
+	}
+	return pick(out, indices)
 }
 
 // addVisible adds the visible values of a column to a sum.
@@ -156,8 +184,8 @@ func subtractVisible(sum []int64, c sites.Column) {
 	}
 }
 
-// shown returns a site with its values in all snapshots, which only those that are shown need.
-func (c *curves) shown(s Site) Site {
+// withValues returns a site with its values in all snapshots.
+func (c *curves) withValues(s Site) Site {
 	column := c.columns.Sum(s.Members)
 	n := len(column.Bytes)
 	s.Bytes, s.Objects, s.Visible = make([]int64, n), make([]int64, n), make([]bool, n)
@@ -167,22 +195,4 @@ func (c *curves) shown(s Site) Site {
 		}
 	}
 	return s
-}
-
-// allShown returns sites with their values in all snapshots.
-func (c *curves) allShown(list []Site) []Site {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i] = c.shown(out[i])
-	}
-	return out
-}
-
-// causesShown returns causes with the values of their sums in all snapshots.
-func (c *curves) causesShown(list []Cause) []Cause {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i].Site = c.shown(out[i].Site)
-	}
-	return out
 }

@@ -89,5 +89,5 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 		heap = heap.withoutProcess()
 	}
 	causes := j.causes(groups.members, &listing, &heap)
-	return conclude(&curves, &groups, &heap, &listing, &causes)
+	return conclude(&j, &groups, &heap, &listing, &causes)
 }

@@ -3,7 +3,10 @@ package growth
 import (
 	"cmp"
 	"iter"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -12,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// judgement judges sites by what the steps before found.
+// judgement judges sites by what the steps before found. Its methods do not change it.
 type judgement struct {
 	*curves
 	cohort  cohort
@@ -25,16 +28,42 @@ type judgement struct {
 	heapGained int64
 }
 
-// sites yields the site of each group, and the number of curves that were judged for it. A series may have many,
-// of which few are listed.
-func (j *judgement) sites(groups [][]symbolize.SiteID) iter.Seq2[Site, int] {
-	return func(yield func(Site, int) bool) {
-		for i, members := range groups {
-			if !yield(j.group(members, j.cohort.inStep(i))) {
-				return
+// judged is the verdict on a group, and the number of curves that were judged for it.
+type judged struct {
+	site   Site
+	tested int
+}
+
+// batch is the number of groups that are judged at a time. A series may have many, of which few are listed.
+const batch = 256
+
+// sites yields the verdicts on groups in order.
+func (j *judgement) sites(groups [][]symbolize.SiteID) iter.Seq[judged] {
+	return func(yield func(judged) bool) {
+		for first := 0; first < len(groups); first += batch {
+			for _, verdict := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
+				if !yield(verdict) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// sideBySide judges the groups from ≤ i < to, one per processor at a time.
+func (j *judgement) sideBySide(groups [][]symbolize.SiteID, from, to int) []judged {
+	out := make([]judged, to-from)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(out)) {
+		workers.Go(func() {
+			for k := int(next.Add(1)) - 1; k < len(out); k = int(next.Add(1)) - 1 {
+				out[k].site, out[k].tested = j.group(groups[from+k], j.cohort.inStep(from+k))
+			}
+		})
+	}
+	workers.Wait()
+	return out
 }
 
 // group judges a group and, if it does not leak, its members: other members may hide the growth of
@@ -78,7 +107,7 @@ func (j *judgement) overTime() *judgement {
 
 // joined returns a site with its parts, the worst first: its verdict is that of the worst one.
 func joined(whole *Site, parts []Site) Site {
-	out := Site{Verdict: parts[0].Verdict, Gained: whole.Gained, Held: whole.Held, Blame: parts[0].Blame}
+	out := Site{Verdict: parts[0].Verdict, Gained: whole.Gained, Held: whole.Held}
 	for i := range parts {
 		p := &parts[i]
 		out.Members = append(out.Members, p.Members...)
@@ -100,7 +129,7 @@ func (j *judgement) lost(leak symbolize.SiteID, members []symbolize.SiteID) (los
 		}
 	}
 	for _, m := range members {
-		live, _ := j.live(j.column(m))
+		live := j.live(j.column(m))
 		if from := begin - j.First; len(live) == j.Len() && m != leak {
 			lost += max(0, levelBefore(live, from)-levelBefore(live, len(live)-1))
 		}
@@ -140,17 +169,34 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	if s.Gained > 0 {
 		share = max(0, min(1, float64(once)/float64(s.Gained)))
 	}
-	s.Verdict = j.judge(ids, s.Gained, share, inStep)
+	s.Verdict = j.judge(ids, column, s.Gained, share, inStep)
 	if len(importing) > 0 {
-		s.Verdict = s.Verdict.Of(j.judge(rest, s.Gained-once, 0, inStep), j.options)
+		s.Verdict = s.Verdict.Of(j.judge(rest, j.columns.Sum(rest), s.Gained-once, 0, inStep), j.options)
 	}
-	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
 	return s
 }
 
-// judge judges the sum of some call paths by its curve and its births; all of it may be hidden.
-func (j *judgement) judge(ids []symbolize.SiteID, gained int64, importShare, inStep float64) trend.Verdict {
-	p := j.points(j.columns.Sum(ids), j.work)
+// shown returns a site with its values in all snapshots, and the frame that it is attributed to: what only those that
+// are shown need.
+func (j *judgement) shown(s Site) Site {
+	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
+	return j.withValues(s)
+}
+
+// allShown returns sites as shown does.
+func (j *judgement) allShown(list []Site) []Site {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] = j.shown(out[i])
+	}
+	return out
+}
+
+// judge judges some call paths by the curve of their sum, all of which may be hidden, and by their births.
+func (j *judgement) judge(
+	ids []symbolize.SiteID, column sites.Column, gained int64, importShare, inStep float64,
+) trend.Verdict {
+	p := j.points(column, j.work)
 	j.births.addTo(&p, ids, &j.window)
 	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*gained > j.heapGained
 	p.Growers, p.Share = j.cohort.growers, float64(gained)/float64(max(1, j.heapGained))

@@ -31,11 +31,11 @@ type listing struct {
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
-func list(judged iter.Seq2[Site, int], heapGained int64, o Options) (l listing) {
+func list(all iter.Seq[judged], heapGained int64, o Options) (l listing) {
 	l.explained = map[symbolize.SiteID]bool{}
-	for site, tested := range judged {
-		l.tested += tested
-		l.add(site, heapGained, o)
+	for v := range all {
+		l.tested += v.tested
+		l.add(v.site, heapGained, o)
 	}
 	l.sites, l.stable = ranked(l.sites), ranked(l.stable)
 	return l

@@ -45,20 +45,24 @@ func (r *Result) WithShort(short int) *Result {
 }
 
 // conclude puts the result together.
-func conclude(c *curves, g *groups, h *heap, l *listing, found *causes) *Result {
+func conclude(j *judgement, g *groups, h *heap, l *listing, found *causes) *Result {
 	r := Result{
 		Total: h.total, FirstHeap: h.first, LastHeap: h.last,
 		RSS: h.rss, FirstRSS: h.firstRSS, LastRSS: h.lastRSS, Outside: h.outside, ProcessGrows: h.processGrows(),
-		Tested: l.tested + found.tested, Range: c.Range, Kept: g.kept, Suppressed: g.suppressed,
-		Sites: withFewSamples(c.allShown(l.sites)), Stable: withFewSamples(c.allShown(l.stable)),
-		Causes: c.causesShown(found.list), LeakingCauses: found.leaking,
-		LargestStable: l.largestStable, Small: l.small, SmallBytes: l.smallBytes,
-		Chance: max(l.chance, causesChance(found.list)), HiddenBytes: g.hiddenGrowth(&c.window) + l.hidden(),
-		Notes: notes(&c.window, h), Workers: c.series.Workers(), Programs: c.series.Programs(),
+		Tested: l.tested + found.tested, Range: j.Range, Kept: g.kept, Suppressed: g.suppressed,
+		Sites: withFewSamples(j.allShown(l.sites)), Stable: withFewSamples(j.allShown(l.stable)),
+		Causes: found.list, LeakingCauses: found.leaking,
+		Small: l.small, SmallBytes: l.smallBytes,
+		Chance: max(l.chance, causesChance(found.list)), HiddenBytes: g.hiddenGrowth(&j.window) + l.hidden(),
+		Notes: notes(&j.window, h), Workers: j.series.Workers(), Programs: j.series.Programs(),
 	}
 	if l.likeliest != nil {
-		likeliest := c.shown(*l.likeliest)
+		likeliest := j.shown(*l.likeliest)
 		r.Likeliest = &likeliest
+	}
+	if l.largestStable != nil {
+		stable := j.shown(*l.largestStable)
+		r.LargestStable = &stable
 	}
 	return r.tallied(found.explained).decided()
 }

@@ -37,15 +37,6 @@ func (w *work) appendTo(list []float64, i int) []float64 {
 	return append(list, w.done[i])
 }
 
-// of returns the work for one site. all is the work by the snapshots that show the site, and alloc the bytes that
-// the site had allocated by them; nil if they are not known.
-func (w *work) of(all, alloc []float64) []float64 {
-	if w.byAllocation {
-		return withoutSelf(all, alloc)
-	}
-	return all
-}
-
 // leastOthers is the least share of the allocated bytes by which the other sites show the work of the process.
 const leastOthers = 0.1
 
@@ -53,7 +44,7 @@ const leastOthers = 0.1
 // a site whose load rises would look linear against its own allocations. It returns nil if that is next to nothing,
 // and the allocations of all if those of the site are not known.
 func withoutSelf(all, own []float64) []float64 {
-	if all == nil || own == nil {
+	if len(all) == 0 || own == nil {
 		return all
 	}
 	out := make([]float64, len(all))

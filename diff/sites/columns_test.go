@@ -1,6 +1,7 @@
 package sites
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,48 @@ func TestCollectorInUse(t *testing.T) {
 			require.Equal(t, bytes, c.InUse(heapfile.StackID(id), snapshot), "stack %d, snapshot %d", id, snapshot)
 		}
 		require.Zero(t, c.InUse(heapfile.StackID(id), 3))
+	}
+}
+
+// sum adds up columns as [Columns.Sum] does those of sites.
+func sum(members []Column, heads []*series.Head) Column {
+	out := newColumn(len(heads))
+	var alloc [][]int64
+	for i := range members {
+		out.include(&members[i])
+		alloc = append(alloc, members[i].Alloc)
+	}
+	out.interpolate(alloc, heads)
+	return out
+}
+
+// TestRowsAreKept: rows with all kinds of counts, and snapshots that lack a stack, are read as they were added.
+func TestRowsAreKept(t *testing.T) {
+	const n = 300
+	random := rand.New(rand.NewPCG(1, 2))
+	for stack := range 50 {
+		want := newColumn(n)
+		var r rows
+		for i := range n {
+			if stack > 0 && random.IntN(stack) > 20 {
+				continue
+			}
+			for range 1 + random.IntN(2) {
+				count := func() int64 { return random.Int64() >> random.IntN(63) * int64(1-2*random.IntN(2)) }
+				e := heapfile.Counts{InuseBytes: count(), InuseObjects: count(), AllocBytes: count()}
+				r.add(i, e)
+				want.add(i, e.InuseBytes, e.InuseObjects, e.AllocBytes)
+			}
+		}
+		got := newColumn(n)
+		r.addTo(&got)
+		require.Equal(t, want, got)
+		for i, bytes := range want.Bytes {
+			if bytes == Hidden {
+				bytes = 0
+			}
+			require.Equal(t, bytes, r.inUse(i))
+		}
 	}
 }
 
