@@ -222,27 +222,21 @@ func (a *Ages) Of(members []symbolize.SiteID) []Cohorts {
 	return out
 }
 
-// Held returns the bytes that some sites have in use at the end, and those of them that were allocated in the first half
-// of the series, or before; 0 if that is not known.
-func (a *Ages) Held(members []symbolize.SiteID) (bytes, old int64) {
-	if a == nil {
-		return 0, 0
-	}
-	for _, m := range members {
-		h := a.old[m]
-		bytes, old = bytes+h.all, old+h.old
-	}
-	return bytes, old
-}
-
 // Old returns the share of what some sites have in use at the end that was allocated in the first half of the series,
 // or false if that is not known.
 func (a *Ages) Old(members []symbolize.SiteID) (share float64, ok bool) {
-	bytes, old := a.Held(members)
-	if bytes == 0 {
+	if a == nil {
 		return 0, false
 	}
-	return float64(old) / float64(bytes), true
+	var sum halves
+	for _, m := range members {
+		h := a.old[m]
+		sum = halves{sum.all + h.all, sum.old + h.old}
+	}
+	if sum.all == 0 {
+		return 0, false
+	}
+	return float64(sum.old) / float64(sum.all), true
 }
 
 // Births returns what some sites have in use at the end, by the moments before which it was allocated, the oldest

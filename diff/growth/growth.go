@@ -82,7 +82,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	work := workOf(&window, &cohort)
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
 	gained := groups.gained(&window)
-	j := judgement{&curves, cohort, work, birthsOf(o.Ages, curves.columns.Len()), symbols, blamer, options, gained}
+	j := judgement{&curves, cohort, work, o.Ages, symbols, blamer, options, gained}
 	listing := list(j.sites(groups.members), gained, o)
 	heap := judgeHeap(&window, work, groups.heap, j.imported(groups.members), options)
 	if o.Filter != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -20,7 +21,7 @@ type judgement struct {
 	*curves
 	cohort  cohort
 	work    work
-	births  births
+	ages    *ages.Ages // may be nil
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	options trend.Options
@@ -197,7 +198,7 @@ func (j *judgement) judge(
 	ids []symbolize.SiteID, column sites.Column, gained int64, importShare, inStep float64,
 ) trend.Verdict {
 	p := j.points(column, j.work)
-	j.births.addTo(&p, ids, &j.window)
+	j.addBirths(&p, j.ages, ids)
 	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*gained > j.heapGained
 	p.Growers, p.Share = j.cohort.growers, float64(gained)/float64(max(1, j.heapGained))
 	p.ImportShare = importShare

@@ -12,63 +12,43 @@ type Birth struct {
 	Objects, Bytes float64
 }
 
-// BirthFeature is one of the numbers that tell a leak from what looks like one by when the memory in use at the end was
-// allocated. Counts hardly show which objects die first.
+// BirthFeature is one of the numbers that distinguish a leak from what looks like one by when its memory was allocated,
+// and which of it dies. Counts hardly show that.
 type BirthFeature int32
 
 // The features of births. "Born" is what was allocated after the first point and is in use at the end, over the
-// growth. Born eighths are what was allocated in each eighth of the time but the last, over the growth in an eighth.
+// growth; in an eighth of the time, over the growth in an eighth. The last eighth counts only where it is named.
 const (
 	BirthQuarter       BirthFeature = iota // born in the first quarter
 	BirthHalf                              // born in the first half
 	BirthThreeQuarters                     // born in the first three quarters
-	BirthSevenEighths                      // born in all eighths but the last
+	BirthSevenEighths                      // born in all eighths
 	BirthOld                               // share of the bytes in use that was allocated in the first half, or before
 	BirthBefore                            // share of them that was allocated before the first point
-	BirthLeast                             // the least of the born eighths
-	BirthSecond                            // the second least of them
-	BirthMedian                            // their median
-	BirthEvenness                          // effective number of born eighths, 0 to 1
-	BirthTrend                             // ln of the last three of the born eighths over the first three
-	BirthLast                              // what was allocated in the last eighth, over the growth in an eighth
-	BirthFall                              // ln of what was allocated in the last eighth but one over that of the last
-	BirthPairFall                          // the same of the last two pairs of eighths
-	BirthAlive                             // share of the moments of the series, the last eighth apart, with memory in use
-	BirthWorkHalf                          // over the work of the process: BirthHalf
-	BirthWorkLeast                         // BirthLeast
-	BirthWorkSecond                        // BirthSecond
-	BirthWorkMedian                        // BirthMedian
-	BirthWorkEvenness                      // BirthEvenness
-	BirthWorkTrend                         // BirthTrend
-	BirthKept                              // share of what was allocated in the first half that is in use
-	BirthKeptYoung                         // share of what was allocated in the last eighth that is in use
-	BirthKeptOver                          // ln of the first of these shares over the second
-	BirthKeptLeast                         // the least such share of an eighth but the last
-	BirthKeptFall                          // ln of the share of the last eighth but one over that of the last
-	BirthKeptPairFall                      // the same of the last two pairs of eighths
-	BirthSamples                           // ln(1 + number of recorded objects that were born in the first half)
-	BirthSamplesLeast                      // ln(1 + the same of the eighth with the fewest)
-	BirthObjects                           // ln(1 + number of objects in use at the end)
-	BirthObjectSize                        // ln of the mean size of old objects over that of young ones
-	BirthParts                             // number of parts of the series whose later decline is known
-	BirthSettled                           // of what the first half allocated that is in use after three quarters, the share in use at the end
-	BirthSettledLater                      // the same without the first part
-	BirthSettledEarly                      // of what the first quarter allocated that is in use after the half, the same
-	BirthSettledMiddle                     // of what the third quarter allocated that is in use after it, the same
-	BirthNext                              // of what a part allocated that is in use after it, the share in use after the next one
-	BirthDied                              // what died in the last quarter of what the first half allocated, over the growth
-	BirthOthers                            // BirthOld of the other series of the process
+	BirthLeast                             // born in the eighth of which the least is in use
+	BirthSecond                            // born in the one of which the second least is in use
+	BirthMedian                            // median of what was born in the eighths
+	BirthEvenness                          // effective number of eighths over their number: 1 if all have as much in use
+	BirthTrend                             // ln of what was born in the last three eighths over the first three
+	BirthLast                              // born in the last eighth
+	BirthFall                              // ln of what was born in the seventh eighth over the last one
+	BirthPairFall                          // ln of what was born in the fifth and sixth eighth over the last two
+	BirthObjects                           // ln(1 + number of objects in use)
+	BirthObjectSize                        // ln of the mean size of the first half's objects over that of the second's
+	BirthSettled                           // of the first half's bytes in use after three quarters, the share in use at the end
+	BirthSettledLater                      // the same without the first part of the series
+	BirthSettledEarly                      // of the first quarter's bytes in use after the half, the share in use at the end
+	BirthSettledMiddle                     // of the third quarter's bytes in use after it, the share in use at the end
+	BirthNext                              // of a part's bytes in use after it, the share in use after the next part
+	BirthDied                              // the first half's bytes that died in the last quarter, over the growth
 	BirthFeatureCount
 )
 
 // birthNames are the names in the model's file and in JSON. They do not change.
 var birthNames = [BirthFeatureCount]string{
 	"born-quarter", "born-half", "born-three-quarters", "born-seven-eighths", "old", "before", "born-least",
-	"born-second", "born-median", "born-evenness", "born-trend", "born-last", "born-fall", "born-pair-fall", "born-alive", "work-born-half", "work-born-least", "work-born-second",
-	"work-born-median", "work-born-evenness", "work-born-trend", "kept-old", "kept-young", "kept-over", "kept-least",
-	"kept-fall", "kept-pair-fall", "old-samples", "least-samples", "objects-in-use",
-	"old-size", "parts", "settled", "settled-later", "settled-early", "settled-middle", "survives-next", "old-died",
-	"others-old",
+	"born-second", "born-median", "born-evenness", "born-trend", "born-last", "born-fall", "born-pair-fall",
+	"objects-in-use", "old-size", "settled", "settled-later", "settled-early", "settled-middle", "survives-next", "old-died",
 }
 
 // String returns the stable name used in JSON and in the model's file.
@@ -85,8 +65,19 @@ func (f *BirthFeatures) set(i BirthFeature, v, low, high float64) {
 	f[i] = math.Max(low, math.Min(high, v))
 }
 
-// eighths is the number of parts of the time.
-const eighths = 8
+// birthFeatures describes the births of a series. It returns nil if they are not known.
+func (s *series) birthFeatures(growth float64) *BirthFeatures {
+	a, ok := s.ageOf(s.Births)
+	if !ok {
+		return nil
+	}
+	var f BirthFeatures
+	a.bornFeatures(&f, growth)
+	a.eighthFeatures(&f, growth)
+	a.objectFeatures(&f)
+	s.cohortFeatures(&f, growth)
+	return &f
+}
 
 // age is what is in use at the end, by when it was allocated: running sums over the time from 0, the first point, to
 // 1, the moment of the last birth.
@@ -95,20 +86,19 @@ type age struct {
 	bytes, objects []float64 // allocated before each of them
 }
 
-// ageOf returns false if nothing is in use, or the births do not reach into the series.
+// ageOf returns false if nothing is in use, or the births are those of an early snapshot.
 func (s *series) ageOf(list []Birth) (a age, ok bool) {
-	first := s.T[0]
-	span := 0.
-	if len(list) > 0 {
-		span = list[len(list)-1].Before - first
+	if len(list) == 0 {
+		return a, false
 	}
+	span := list[len(list)-1].Before - s.T[0]
 	if span < s.span/2 {
 		return a, false
 	}
 	var sum Birth
 	for _, b := range list {
 		sum.Bytes, sum.Objects = sum.Bytes+b.Bytes, sum.Objects+b.Objects
-		a.at = append(a.at, (b.Before-first)/span)
+		a.at = append(a.at, (b.Before-s.T[0])/span)
 		a.bytes, a.objects = append(a.bytes, sum.Bytes), append(a.objects, sum.Objects)
 	}
 	return a, sum.Bytes > 0
@@ -121,103 +111,102 @@ func (a *age) before(sum []float64, t float64) float64 {
 	switch {
 	case i == len(a.at):
 		return sum[i-1]
+	case a.at[i] == t:
+		return sum[i]
 	case i == 0:
-		if a.at[0] > t {
-			return 0
-		}
-		return sum[0]
+		return 0
 	}
 	return sum[i-1] + (sum[i]-sum[i-1])*(t-a.at[i-1])/(a.at[i]-a.at[i-1])
 }
 
-// total is what is in use at the end.
-func (a *age) total() float64 { return a.bytes[len(a.bytes)-1] }
+// eighths is the number of parts of the time.
+const eighths = 8
 
-// old is the share of the bytes in use that was allocated in the first half, or before.
-func (a *age) old() float64 { return a.before(a.bytes, 0.5) / a.total() }
-
-// parts are the differences of a running sum between times.
-func (a *age) parts(sum, times []float64) (out []float64) {
-	for i := 1; i < len(times); i++ {
-		out = append(out, a.before(sum, times[i])-a.before(sum, times[i-1]))
+// eighths are the differences of a running sum in each eighth of the time.
+func (a *age) eighths(sum []float64) (out [eighths]float64) {
+	for i := range out {
+		out[i] = a.before(sum, float64(i+1)/eighths) - a.before(sum, float64(i)/eighths)
 	}
 	return out
 }
 
-// birthFeatures describes the births of a series. It returns nil if they are not known.
-func (s *series) birthFeatures(growth float64) *BirthFeatures {
-	a, ok := s.ageOf(s.Births)
-	if !ok {
-		return nil
-	}
-	var f BirthFeatures
-	f.set(BirthOld, a.old(), 0, 1)
-	f.set(BirthBefore, a.before(a.bytes, 0)/a.total(), 0, 1)
-	f.set(BirthObjects, math.Log1p(a.objects[len(a.objects)-1]), 0, 30)
-	f.set(BirthOthers, s.OthersOld, 0, 1)
-	s.bornFeatures(&f, &a, growth)
-	s.keptFeatures(&f, &a)
-	s.oldObjectFeatures(&f, &a)
-	s.cohortFeatures(&f, growth)
-	return &f
+const mostBorn = 3 // times the growth
+
+// bornFeatures compare what is in use of what was allocated up to some times with the growth.
+func (a *age) bornFeatures(f *BirthFeatures, growth float64) {
+	all, start := a.bytes[len(a.bytes)-1], a.before(a.bytes, 0)
+	born := func(t float64) float64 { return (a.before(a.bytes, t) - start) / growth }
+	f.set(BirthQuarter, born(1./4), 0, mostBorn)
+	f.set(BirthHalf, born(1./2), 0, mostBorn)
+	f.set(BirthThreeQuarters, born(3./4), 0, mostBorn)
+	f.set(BirthSevenEighths, born(7./8), 0, mostBorn)
+	f.set(BirthOld, a.before(a.bytes, 1./2)/all, 0, 1)
+	f.set(BirthBefore, start/all, 0, 1)
 }
 
-// bornFeatures compare what was allocated in the parts of the time, and is in use, with the growth.
-func (s *series) bornFeatures(f *BirthFeatures, a *age, growth float64) {
-	const most = 3
-	start := a.before(a.bytes, 0)
-	for feature, t := range map[BirthFeature]float64{
-		BirthQuarter: 0.25, BirthHalf: 0.5, BirthThreeQuarters: 0.75, BirthSevenEighths: 0.875,
-	} {
-		f.set(feature, (a.before(a.bytes, t)-start)/growth, 0, most)
+// eighthFeatures compare what is in use of what was allocated in each eighth.
+func (a *age) eighthFeatures(f *BirthFeatures, growth float64) {
+	parts, unit := a.eighths(a.bytes), growth/eighths
+	f.set(BirthLast, parts[7]/unit, 0, 2*eighths)
+	f.set(BirthFall, logRatio(parts[6], parts[7], growth/200), -6, 6)
+	f.set(BirthPairFall, logRatio(parts[4]+parts[5], parts[6]+parts[7], growth/200), -6, 6)
+	earlier := parts[:eighths-1]
+	f.set(BirthTrend, logRatio(sumOf(earlier[4:]), sumOf(earlier[:3]), growth/100), -5, 5)
+	squares := 0.
+	for _, b := range earlier {
+		squares += b * b
 	}
-	s.eighthFeatures(f, a, growth)
-	f.set(BirthWorkHalf, (a.before(a.bytes, s.axis(s.work)[eighths/2])-start)/growth, 0, most)
-	unit := growth / eighths
-	last := a.parts(a.bytes, append(s.axis(nil), 1))
-	f.set(BirthLast, last[7]/unit, 0, 2*eighths)
+	sum := sumOf(earlier)
+	f.set(BirthEvenness, sum*sum/squares/float64(len(earlier)), 0, 1)
+	slices.Sort(earlier)
+	f.set(BirthLeast, earlier[0]/unit, 0, mostBorn)
+	f.set(BirthSecond, earlier[1]/unit, 0, mostBorn)
+	f.set(BirthMedian, earlier[len(earlier)/2]/unit, 0, mostBorn)
+}
+
+// objectFeatures tell one container that grows from many objects.
+func (a *age) objectFeatures(f *BirthFeatures) {
+	last := len(a.bytes) - 1
+	f.set(BirthObjects, math.Log1p(a.objects[last]), 0, 30)
+	start, half := a.before(a.bytes, 0), a.before(a.bytes, 1./2)
+	startObjects, halfObjects := a.before(a.objects, 0), a.before(a.objects, 1./2)
+	if startObjects < halfObjects && halfObjects < a.objects[last] {
+		old, young := (half-start)/(halfObjects-startObjects), (a.bytes[last]-half)/(a.objects[last]-halfObjects)
+		if old > 0 && young > 0 {
+			f.set(BirthObjectSize, math.Log(old/young), -5, 5)
+		}
+	}
+}
+
+// leastParts is the least number of parts whose decline is looked at.
+const leastParts = 4
+
+// cohortFeatures tell how much of what was allocated in some parts of the series, and was in use after them, is still
+// in use later: all of it if nothing frees it, and little if it is evicted or expires.
+func (s *series) cohortFeatures(f *BirthFeatures, growth float64) {
+	n := len(s.Cohorts)
+	if n < leastParts {
+		return
+	}
+	quarter, half, late, end := max(0, n/4-1), n/2-1, 3*n/4-1, n-1
 	least := growth / 200
-	f.set(BirthFall, logRatio(last[6], last[7], least), -6, 6)
-	f.set(BirthPairFall, logRatio(last[4]+last[5], last[6]+last[7], least), -6, 6)
-	alive, moments := 0, 0
-	for i, t := range a.at {
-		if t > 0 && t <= 1-1./eighths {
-			moments++
-			if i == 0 && a.bytes[0] > 0 || i > 0 && a.bytes[i] > a.bytes[i-1] {
-				alive++
-			}
-		}
+	// share is that of the bytes of some parts, both ends included, which are in use after one part and after a later one.
+	share := func(from, to, early, later int) float64 {
+		return (sumOf(s.Cohorts[later][from:to+1]) + least) / (sumOf(s.Cohorts[early][from:to+1]) + least)
 	}
-	f.set(BirthAlive, float64(alive)/float64(moments), 0, 1)
-}
-
-// eighthFeatures describe the born eighths over both clocks.
-func (s *series) eighthFeatures(f *BirthFeatures, a *age, growth float64) {
-	const most = 3
-	unit := growth / eighths
-	for _, of := range []struct {
-		clock                                  []float64
-		least, second, median, evenness, trend BirthFeature
-	}{
-		{nil, BirthLeast, BirthSecond, BirthMedian, BirthEvenness, BirthTrend},
-		{s.work, BirthWorkLeast, BirthWorkSecond, BirthWorkMedian, BirthWorkEvenness, BirthWorkTrend},
-	} {
-		parts := a.parts(a.bytes, s.axis(of.clock))
-		sum, squares := 0., 0.
-		for _, b := range parts {
-			sum, squares = sum+b, squares+b*b
-		}
-		f.set(of.evenness, sum*sum/squares/float64(len(parts)), 0, 1)
-		f.set(of.trend, logRatio(sumOf(parts[len(parts)-3:]), sumOf(parts[:3]), growth/100), -5, 5)
-		slices.Sort(parts)
-		f.set(of.least, parts[0]/unit, 0, most)
-		f.set(of.second, parts[1]/unit, 0, most)
-		f.set(of.median, parts[len(parts)/2]/unit, 0, most)
+	const most = 1.5
+	f.set(BirthSettled, share(0, half, late, end), 0, most)
+	f.set(BirthSettledLater, share(1, half, late, end), 0, most)
+	f.set(BirthSettledEarly, share(0, quarter, half, end), 0, most)
+	f.set(BirthSettledMiddle, share(half+1, late, late, end), 0, most)
+	before, after := least, least
+	for part := 1; part < end; part++ {
+		before, after = before+s.Cohorts[part][part], after+s.Cohorts[part+1][part]
 	}
+	f.set(BirthNext, after/before, 0, most)
+	died := sumOf(s.Cohorts[late][:half+1]) - sumOf(s.Cohorts[end][:half+1])
+	f.set(BirthDied, died/growth, -1, mostBorn)
 }
-
-// logRatio is ln of a/b, both raised a little.
-func logRatio(a, b, least float64) float64 { return math.Log((a + least) / (b + least)) }
 
 func sumOf(list []float64) (sum float64) {
 	for _, v := range list {
@@ -226,108 +215,5 @@ func sumOf(list []float64) (sum float64) {
 	return sum
 }
 
-// axis returns the times at which eighths of a clock have passed, except the last; those of the time if the clock is
-// nil.
-func (s *series) axis(clock []float64) []float64 {
-	times := make([]float64, eighths)
-	for i := range times {
-		times[i] = float64(i) / eighths
-		if clock != nil {
-			times[i] = interpolate(clock, s.t, times[i])
-		}
-	}
-	return times
-}
-
-// interpolate returns the value of a rising curve at x.
-func interpolate(xs, ys []float64, x float64) float64 {
-	i := sort.SearchFloat64s(xs, x)
-	switch {
-	case i == 0:
-		return ys[0]
-	case i == len(xs):
-		return ys[i-1]
-	}
-	return ys[i-1] + (ys[i]-ys[i-1])*(x-xs[i-1])/(xs[i]-xs[i-1])
-}
-
-// keptFeatures compare what is in use of each part of the time with what was allocated then.
-func (s *series) keptFeatures(f *BirthFeatures, a *age) {
-	if s.Alloc == nil {
-		return
-	}
-	kept := func(from, to float64) float64 {
-		allocated := interpolate(s.t, s.Alloc, to) - interpolate(s.t, s.Alloc, from)
-		if allocated <= 0 {
-			return math.NaN()
-		}
-		return math.Min(1, (a.before(a.bytes, to)-a.before(a.bytes, from))/allocated)
-	}
-	const eighth, least = 1. / eighths, 1e-3
-	old, young := kept(0, 0.5), kept(1-eighth, 1)
-	f.set(BirthKept, old, 0, 1)
-	f.set(BirthKeptYoung, young, 0, 1)
-	f.set(BirthKeptOver, logRatio(old, young, least), -7, 7)
-	f.set(BirthKeptFall, logRatio(kept(1-2*eighth, 1-eighth), young, least), -7, 7)
-	f.set(BirthKeptPairFall, logRatio(kept(1-4*eighth, 1-2*eighth), kept(1-2*eighth, 1), least), -7, 7)
-	fewest := 1.
-	for _, t := range s.axis(nil)[1:] {
-		if k := kept(t-eighth, t); k < fewest {
-			fewest = k
-		}
-	}
-	f.set(BirthKeptLeast, fewest, 0, 1)
-}
-
-// oldObjectFeatures tell how many objects are old, and how large they are.
-func (s *series) oldObjectFeatures(f *BirthFeatures, a *age) {
-	const middle = eighths / 2
-	bytes, objects := a.parts(a.bytes, s.axis(nil)), a.parts(a.objects, s.axis(nil))
-	oldBytes, oldObjects := sumOf(bytes[:middle]), sumOf(objects[:middle])
-	unit := 1. // objects that one recorded object stands for
-	if s.sample > 0 && a.total() > 0 {
-		unit = math.Max(1, s.sample*a.objects[len(a.objects)-1]/a.total())
-	}
-	f.set(BirthSamples, math.Log1p(oldObjects/unit), 0, 30)
-	f.set(BirthSamplesLeast, math.Log1p(slices.Min(objects)/unit), 0, 30)
-	youngBytes, youngObjects := a.total()-a.before(a.bytes, 0.5), a.objects[len(a.objects)-1]-a.before(a.objects, 0.5)
-	if oldObjects > 0 && youngObjects > 0 && oldBytes > 0 && youngBytes > 0 {
-		f.set(BirthObjectSize, math.Log(oldBytes/oldObjects/(youngBytes/youngObjects)), -5, 5)
-	}
-}
-
-// leastParts is the least number of parts whose decline is looked at.
-const leastParts = 4
-
-// cohortFeatures tell how much of what was allocated in some parts of the series, and was in use after them, is still
-// in use later. What nothing frees is, and what is evicted or expires is not.
-func (s *series) cohortFeatures(f *BirthFeatures, growth float64) {
-	n := len(s.Cohorts)
-	f.set(BirthParts, float64(n), 0, eighths)
-	if n < leastParts {
-		return
-	}
-	quarter, half, late, end := max(0, n/4-1), n/2-1, 3*n/4-1, n-1
-	// inUse is what the parts from one to another, both included, have in use after a part.
-	inUse := func(from, to, after int) (sum float64) {
-		for part := from; part <= to; part++ {
-			sum += s.Cohorts[after][part]
-		}
-		return sum
-	}
-	least := growth / 200
-	share := func(from, to, early, later int) float64 {
-		return (inUse(from, to, later) + least) / (inUse(from, to, early) + least)
-	}
-	const most = 1.5
-	f.set(BirthSettled, share(0, half, late, end), 0, most)
-	f.set(BirthSettledLater, share(1, half, late, end), 0, most)
-	f.set(BirthSettledEarly, share(0, quarter, half, end), 0, most)
-	f.set(BirthSettledMiddle, share(half+1, late, late, end), 0, most)
-	var before, after float64
-	for part := 1; part < end; part++ {
-		before, after = before+s.Cohorts[part][part], after+s.Cohorts[part+1][part]
-	}
-	f.set(BirthNext, (after+least)/(before+least), 0, most)
-	f.set(BirthDied, (inUse(0, half, late)-inUse(0, half, end))/growth, -1, 3)
-}
+// logRatio is ln of a/b, both raised a little.
+func logRatio(a, b, least float64) float64 { return math.Log((a + least) / (b + least)) }

@@ -43,9 +43,14 @@ func mustParse(text string, names []string) []tree {
 	return m
 }
 
-// ModelVersion returns a hash of the model: confidences of different models are not comparable.
-func ModelVersion() string {
-	sum := sha256.Sum256([]byte(modelText))
+// ModelVersion returns a hash of the model, with or without that of births: confidences of different models are not
+// comparable.
+func ModelVersion(births bool) string {
+	text := modelText
+	if births {
+		text += birthModelText
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
 

@@ -46,9 +46,6 @@ type Points struct {
 	// Cohorts are the bytes in use after each of some parts of the series, by the part in which they were allocated; nil
 	// if unknown.
 	Cohorts [][]float64
-	// OthersOld is the share of what the other series of the process have in use at the end that was allocated in the
-	// first half, or before.
-	OthersOld float64
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points

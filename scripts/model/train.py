@@ -26,8 +26,8 @@ MONOTONE = """
 
 # The same of the births. Memory that is old makes a leak likelier, and memory that dies when it is old does not.
 MONOTONE_BIRTHS = """
-    born-quarter born-half born-three-quarters born-least born-second work-born-half work-born-least work-born-second
-    kept-old kept-least old-samples least-samples born-alive settled settled-later settled-early settled-middle
+    born-quarter born-half born-three-quarters born-least born-second
+    settled settled-later settled-early settled-middle
 """.split()
 
 PARAMETERS = {

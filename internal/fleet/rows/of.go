@@ -73,7 +73,7 @@ func runOf(g *growthreport.Report, o Origin) Run {
 		Format: last.Format.String(), HasAlloc: last.HasAlloc, Clock: s.Clock.Source.String(),
 		Snapshots: int64(r.Len()),
 		Heap:      r.LastHeap, HeapGained: r.LastHeap - r.FirstHeap, HeapSlope: perHour(s, r.Total.Slope),
-		Verdict: string(r.Verdict), Status: status(r), Tool: o.Tool, Model: trend.ModelVersion(),
+		Verdict: string(r.Verdict), Status: status(r), Tool: o.Tool, Model: trend.ModelVersion(g.Ages != nil),
 	}
 	if last.IsEstimate() {
 		run.Period = last.Period

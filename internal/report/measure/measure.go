@@ -45,6 +45,9 @@ func Lines(s *growth.Site, unit string, factor float64, objects bool) []Line {
 		list = append(list, Line{"sampling",
 			fmt.Sprintf("the standard error from sampling is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
 	}
+	if s.Births != nil {
+		list = append(list, Line{"ages", ages(s)})
+	}
 	if s.ImportShare > 0 {
 		list = append(list, Line{"imports", fmt.Sprintf(
 			"%.0f %% of the growth is code of Python modules that are imported, which runs once; the chance of a leak is that of the rest",
@@ -162,11 +165,25 @@ func sizes(f *trend.Features) string {
 	return fmt.Sprintf("their mean size at the end is %.2f times that at the start", math.Exp(drift))
 }
 
+// ages tells how much of the growth is old, whether old memory dies, and what the confidence would be without that.
+func ages(s *growth.Site) string {
+	b := s.Births
+	return fmt.Sprintf(
+		"what was allocated in the first half and is in use is %.0f %% of the growth; %.0f %% of what was old after three quarters of the time is still in use; without ages, the chance of a leak would be %.0f %%",
+		100*b[trend.BirthHalf], 100*math.Min(1, b[trend.BirthSettled]), 100*trend.Confidence(&s.Features, nil),
+	)
+}
+
 // ByName are the measurements by name.
-func ByName(f *trend.Features) map[string]float64 {
+func ByName(s *growth.Site) map[string]float64 {
 	out := map[string]float64{}
-	for k, v := range f {
+	for k, v := range s.Features {
 		out[trend.Feature(k).String()] = v
+	}
+	if s.Births != nil {
+		for k, v := range s.Births {
+			out[trend.BirthFeature(k).String()] = v
+		}
 	}
 	return out
 }
