@@ -3,6 +3,8 @@ package trend
 import (
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,34 +14,38 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
-// TestModelAgreesWithLightGBM compares with the log-odds that LightGBM computed for some examples when
-// it fitted the model.
-func TestModelAgreesWithLightGBM(t *testing.T) {
-	text, err := os.ReadFile("testdata/model_cases.txt")
-	require.NoError(t, err)
-	names := map[string]Feature{}
-	for f := range FeatureCount {
-		names[f.String()] = f
-	}
-	cases := 0
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if fields[0] == "#" {
-			continue
-		}
-		var f Features
-		for _, field := range fields[1:] {
-			name, number, _ := strings.Cut(field, "=")
-			require.Contains(t, names, name)
-			f[names[name]], err = strconv.ParseFloat(number, 64)
-			require.NoError(t, err)
-		}
-		want, err := strconv.ParseFloat(fields[0], 64)
+// TestModelsAgreeWithLightGBM compares with the log-odds that LightGBM computed for some examples when
+// it fitted the models.
+func TestModelsAgreeWithLightGBM(t *testing.T) {
+	for file, m := range map[string]struct {
+		trees []tree
+		names []string
+	}{
+		"model_cases.txt":  {model(), featureNames[:]},
+		"births_cases.txt": {birthModel(), birthNames[:]},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
 		require.NoError(t, err)
-		require.InDelta(t, want, logOdds(model(), f[:]), 0.01, line)
-		cases++
+		cases := 0
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if fields[0] == "#" {
+				continue
+			}
+			f := make([]float64, len(m.names))
+			for _, field := range fields[1:] {
+				name, number, _ := strings.Cut(field, "=")
+				require.Contains(t, m.names, name)
+				f[slices.Index(m.names, name)], err = strconv.ParseFloat(number, 64)
+				require.NoError(t, err)
+			}
+			want, err := strconv.ParseFloat(fields[0], 64)
+			require.NoError(t, err)
+			require.InDelta(t, want, logOdds(m.trees, f), 0.01, line)
+			cases++
+		}
+		require.Greater(t, cases, 20)
 	}
-	require.Greater(t, cases, 20)
 }
 
 func TestModelIsASumOfTrees(t *testing.T) {
