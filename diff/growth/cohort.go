@@ -98,8 +98,8 @@ func isActive(alloc []int64) bool {
 	return rises > 0 && alloc[len(alloc)-1] > alloc[0] && float64(rises) >= math.Floor(activeShare*float64(len(alloc)-1))
 }
 
-// sumOfMedians sums the median shares of each interval. A site that allocates most of the bytes counts as
-// much as any other: its load may change by itself.
+// sumOfMedians sums the median shares of each interval. A site that allocates most of the bytes
+// counts as much as any other: its load may change by itself.
 func sumOfMedians(increments [][]float64) []float64 {
 	out := make([]float64, len(increments)+1)
 	for k, shares := range increments {

@@ -48,8 +48,8 @@ func (c *curves) column(id symbolize.SiteID) sites.Column {
 	return c.columns.Sum([]symbolize.SiteID{id})
 }
 
-// leastRising is the minimum size in bytes of a call path whose rise is a sign of load. Those of a few objects rise by
-// chance.
+// leastRising is the minimum size in bytes of a call path whose rise is a sign of load. Those of a
+// few objects rise by chance.
 const leastRising = 4 << 10
 
 // changes reports whether some of the values differ from the first.
@@ -57,8 +57,8 @@ func changes(v []float64) bool {
 	return slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
 }
 
-// largerMedian returns the median, the larger one of two; 0 of no values. Rising load moves many call paths at once, a
-// leak one.
+// largerMedian returns the median, the larger one of two; 0 of no values. Rising load moves many
+// call paths at once, a leak one.
 func largerMedian(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -117,7 +117,8 @@ func (w *window) points(c sites.Column, clock work) trend.Points {
 // leastOther is the least number of points in another process image that count as evidence.
 const leastOther = 3
 
-// otherPoints are the visible values of a column in the other process image; nil if they are too few.
+// otherPoints are the visible values of a column in the other process image; nil if they are too
+// few.
 func (w *window) otherPoints(c sites.Column) *trend.Points {
 	if w.other == nil {
 		return nil
@@ -145,7 +146,8 @@ func visibleIn(bytes []int64) []int {
 	return out
 }
 
-// pick returns the values with some indices; nil of no values. If indices are nil, it is the list itself.
+// pick returns the values with some indices; nil of no values. If indices are nil, it is the list
+// itself.
 func pick(list []float64, indices []int) []float64 {
 	if list == nil || indices == nil {
 		return list

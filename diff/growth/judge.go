@@ -33,7 +33,8 @@ type judged struct {
 	tested int
 }
 
-// batch is the number of groups that are judged at a time. A series may have many, of which few are listed.
+// batch is the number of groups that are judged at a time. A series may have many, of which few are
+// listed.
 const batch = 256
 
 // sites yields the verdicts on groups in order.
@@ -175,8 +176,8 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	return s
 }
 
-// shown returns a site with its values in all snapshots, and the frame that it is attributed to: what only those that
-// are shown need.
+// shown returns a site with its values in all snapshots, and the frame that it is attributed to:
+// what only those that are shown need.
 func (j *judgement) shown(s Site) Site {
 	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
 	return j.withValues(s)

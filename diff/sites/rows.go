@@ -6,16 +6,18 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// rows are the counts of a stack in the snapshots that show it. Counts hardly change from snapshot to snapshot, so that
-// their differences take a quarter of the memory, or less. The zero value has none.
+// rows are the counts of a stack in the snapshots that show it. Counts hardly change from snapshot
+// to snapshot, so that their differences take a quarter of the memory, or less. The zero value has
+// none.
 type rows struct {
-	// data are the differences between each row and the one before, as varints: bytes, objects, allocated bytes. begin is
-	// where the last row begins.
+	// data are the differences between each row and the one before, as varints: bytes, objects,
+	// allocated bytes. begin is where the last row begins.
 	data  []byte
 	begin int
 	// last are the counts of the last row.
 	last counts
-	// runs are the snapshots that show the stack, all but the last run of snapshots that follow each other.
+	// runs are the snapshots that show the stack, all but the last run of snapshots that follow
+	// each other.
 	runs []run
 	run  run
 }
