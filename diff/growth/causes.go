@@ -112,9 +112,10 @@ func (j *judgement) functionCauses(members [][]symbolize.SiteID, explained map[s
 		for _, i := range found.Paths {
 			below = append(below, ids[i])
 		}
-		c := Cause{Site: j.site(below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
+		column := j.columns.Sum(below)
+		c := Cause{Site: j.siteOf(column, below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
 		if found.Growth >= least && c.Label.IsSuspicious() {
-			c.Site = j.withValues(c.Site)
+			c.Site = withValues(c.Site, column)
 			c.Blame = functions.find(j.stack(c.Members[0]), found.Function)
 			out = append(out, c)
 		}

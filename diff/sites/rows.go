@@ -118,11 +118,15 @@ func next(data []byte, k int) (counts, int) {
 	return c, k
 }
 
-// varint reads a number as [binary.Varint] does, but those of one byte without a call.
+// varint reads a number as [binary.Varint] does. Most have one byte or two.
 func varint(data []byte, k int) (int64, int) {
 	x := uint64(data[k])
 	if x >= 0x80 {
-		x, k = long(data, k)
+		if next := uint64(data[k+1]); next < 0x80 {
+			x, k = x&0x7f|next<<7, k+1
+		} else {
+			x, k = long(data, k)
+		}
 	}
 	return int64(x>>1) ^ -int64(x&1), k + 1
 }
