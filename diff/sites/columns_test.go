@@ -40,7 +40,8 @@ func sum(members []Column, heads []*series.Head) Column {
 	return out
 }
 
-// TestRowsAreKept: rows with all kinds of counts, and snapshots that lack a stack, are read as they were added.
+// TestRowsAreKept: rows with all kinds of counts, and snapshots that lack a stack, are read as they
+// were added.
 func TestRowsAreKept(t *testing.T) {
 	const n = 300
 	random := rand.New(rand.NewPCG(1, 2))

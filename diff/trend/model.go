@@ -23,7 +23,7 @@ import (
 // means depends on whether allocation became faster.
 //
 // The model is parsed when the first series that grew is judged. Most commands judge none.
-var model = sync.OnceValue(func() []tree { return mustParse(modelText, featureNames[:]) })
+var model = sync.OnceValue(func() []tree { return mustParse(modelText, featureNames()) })
 
 // birthModel corrects the log-odds of model where births are known. It was fitted in the same way, to other processes.
 var birthModel = sync.OnceValue(func() []tree { return mustParse(birthModelText, birthNames[:]) })
@@ -33,6 +33,14 @@ var modelText string
 
 //go:embed births.txt
 var birthModelText string
+
+// featureNames are the names of all features, in their order.
+func featureNames() (names []string) {
+	for _, row := range table {
+		names = append(names, row.Name)
+	}
+	return names
+}
 
 // mustParse parses a model that is part of the program and has a test.
 func mustParse(text string, names []string) []tree {

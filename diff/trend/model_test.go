@@ -21,7 +21,7 @@ func TestModelsAgreeWithLightGBM(t *testing.T) {
 		trees []tree
 		names []string
 	}{
-		"model_cases.txt":  {model(), featureNames[:]},
+		"model_cases.txt":  {model(), featureNames()},
 		"births_cases.txt": {birthModel(), birthNames[:]},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -49,7 +49,7 @@ func TestModelsAgreeWithLightGBM(t *testing.T) {
 }
 
 func TestModelIsASumOfTrees(t *testing.T) {
-	m, err := parseModel("# two trees\nfeature load 0.25 0.5\nfeature tail 2\n0:1 10000 1:0 -20000 30000\n-7500\n", featureNames[:])
+	m, err := parseModel("# two trees\nfeature load 0.25 0.5\nfeature tail 2\n0:1 10000 1:0 -20000 30000\n-7500\n", featureNames())
 	require.NoError(t, err)
 	odds := func(load, tail float64) float64 {
 		var f Features
@@ -77,7 +77,7 @@ func TestDamagedModelsAreErrors(t *testing.T) {
 		"feature load 0.5\n0:0  2":          "line 2",
 		"feature load 0.5\n0:0 1 2\n0:0 1 ": "line 3: a tree ends early",
 	} {
-		_, err := parseModel(text, featureNames[:])
+		_, err := parseModel(text, featureNames())
 		require.ErrorContains(t, err, want, text)
 	}
 }
