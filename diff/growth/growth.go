@@ -84,7 +84,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	gained := groups.gained(&window)
 	j := judgement{&curves, cohort, work, o.Ages, symbols, blamer, options, gained}
 	listing := list(j.sites(groups.members), gained, o)
-	heap := judgeHeap(&window, work, groups.heap, j.imported(groups.members), options)
+	heap := j.heap(&groups)
 	if o.Filter != nil {
 		heap = heap.withoutProcess()
 	}

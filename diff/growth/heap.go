@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // heap is the trend of the heap as a whole, and that of the process.
@@ -22,25 +23,31 @@ func (h heap) withoutProcess() heap {
 	return heap{total: h.total, first: h.first, last: h.last}
 }
 
-// judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
-// set that is not heap. imported are the bytes of code that runs once, which does not leak.
-func judgeHeap(w *window, clock work, sizes, imported []int64, o trend.Options) heap {
-	judge := func(size func(i int) int64) trend.Verdict {
+// heap judges the sizes of the heap by snapshot, the resident set, and the part of the resident set that is not heap.
+// Memory of code that runs once does not leak.
+func (j *judgement) heap(g *groups) heap {
+	w, sizes := &j.window, g.heap
+	judge := func(size func(i int) int64, paths []symbolize.SiteID) trend.Verdict {
 		p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: w.highWater, EndUnseen: w.gap.still}
 		for i := w.First; i <= w.Last; i++ {
 			p.T = append(p.T, w.time(i))
-			p.Work = clock.appendTo(p.Work, i-w.First)
+			p.Work = j.work.appendTo(p.Work, i-w.First)
 			p.Live = append(p.Live, float64(size(i)))
 		}
-		return trend.Judge(p, o)
+		w.addBirths(&p, j.ages, paths)
+		return trend.Judge(p, j.options)
 	}
-	h := heap{total: judge(func(i int) int64 { return sizes[i] }), first: sizes[w.First], last: sizes[w.Last]}
-	if slices.Max(imported) > 0 {
-		h.total = h.total.Of(judge(func(i int) int64 { return sizes[i] - imported[i] }), o)
+	h := heap{
+		total: judge(func(i int) int64 { return sizes[i] }, slices.Concat(g.members...)),
+		first: sizes[w.First], last: sizes[w.Last],
 	}
-	resident, outside := residentPoints(w, clock, sizes)
+	importing, others := j.allImporting(g.members)
+	if imported := j.sum(importing); slices.Max(imported) > 0 {
+		h.total = h.total.Of(judge(func(i int) int64 { return sizes[i] - imported[i] }, others), j.options)
+	}
+	resident, outside := residentPoints(w, j.work, sizes)
 	if last := len(resident.T) - 1; last >= 0 {
-		rss, rest := trend.Judge(resident, o), trend.Judge(outside, o)
+		rss, rest := trend.Judge(resident, j.options), trend.Judge(outside, j.options)
 		h.rss, h.outside = &rss, &rest
 		h.firstRSS, h.lastRSS = int64(resident.Live[0]), int64(resident.Live[last])
 		h.gainedOutside = int64(outside.Live[last] - outside.Live[0])

@@ -223,14 +223,20 @@ func (j *judgement) importing(ids []symbolize.SiteID, gained int64) (importing, 
 	return importing, others
 }
 
-// imported are the bytes in use, by snapshot, of the call paths that grew while Python imported modules.
-func (j *judgement) imported(groups [][]symbolize.SiteID) []int64 {
-	sum := make([]int64, len(j.series.Heads))
+// allImporting returns the call paths of all groups as importing does.
+func (j *judgement) allImporting(groups [][]symbolize.SiteID) (importing, others []symbolize.SiteID) {
 	for _, members := range groups {
-		importing, _ := j.importing(members, j.growth(members))
-		for _, m := range importing {
-			addVisible(sum, j.column(m))
-		}
+		some, rest := j.importing(members, j.growth(members))
+		importing, others = append(importing, some...), append(others, rest...)
+	}
+	return importing, others
+}
+
+// sum are the visible bytes of some call paths by snapshot.
+func (j *judgement) sum(ids []symbolize.SiteID) []int64 {
+	sum := make([]int64, len(j.series.Heads))
+	for _, id := range ids {
+		addVisible(sum, j.column(id))
 	}
 	return sum
 }

@@ -19,7 +19,7 @@ shift
 # model of births is fitted to other seeds than the one that it corrects, which knows its own too well.
 simulate=(leakbench -seeds 2001-2504 -wide-seeds 2001-2280 -small-seeds 2001-4000 -traced-seeds 2001-2300
 	-collected-seeds 2001-2300 -snapshots 8,12,24,48)
-simulate_births=(leakbench -births -seeds 6001-NNSEEDS -wide-seeds 6001-NNWIDE -small-seeds 6001-NNSMALL -snapshots 8,12,24,48)
+simulate_births=(leakbench -births -seeds 6001-6060 -wide-seeds 6001-6045 -small-seeds 6001-6240 -snapshots 8,12,24,48)
 
 venv=$(scripts/venv.sh model -r scripts/model/requirements.txt)
 mkdir -p "$dir"

@@ -209,7 +209,7 @@ func (g *Report) JSON(w io.Writer) error {
 				out.Sites = append(out.Sites, g.site(c.site, factor))
 				c.rank = len(out.Sites)
 			}
-			out.Sites[c.rank-1].Evidence = measure.ByName(c.site)
+			out.Sites[c.rank-1].Evidence = measure.ByName(&c.site.Features)
 		}
 	}
 	if !r.Why.DataMissing() {

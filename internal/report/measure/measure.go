@@ -87,15 +87,10 @@ func imports(s *growth.Site) string {
 }
 
 // ByName are the measurements by name.
-func ByName(s *growth.Site) map[string]float64 {
+func ByName(f *trend.Features) map[string]float64 {
 	out := map[string]float64{}
-	for k, v := range s.Features {
+	for k, v := range f {
 		out[trend.Feature(k).String()] = v
-	}
-	if s.Births != nil {
-		for k, v := range s.Births {
-			out[trend.BirthFeature(k).String()] = v
-		}
 	}
 	return out
 }
