@@ -104,6 +104,12 @@ func TestSites(t *testing.T) {
 	assert.Contains(t, s.Why([]symbolize.SiteID{3}), "too few live samples when the recorder looked last")
 	assert.Equal(t, "what holds it is not known: when the recorder looked last, 2 of its 30 live samples were from the first half of "+
 		"the recording, and 8 are needed; a longer recording tells it", s.Why([]symbolize.SiteID{4}))
+	few := answer.Held{Looked: 2, By: []answer.Holder{{Blocks: 2, Kind: answer.Global, Name: "g"}}}
+	s.Add(6, &answer.Site{Live: 2, Old: 2, Held: few})
+	s.Add(7, &answer.Site{Live: 3, Old: 2, Held: few})
+	assert.Equal(t, "held by g   2 of 2", Line(s.Of([]symbolize.SiteID{6})))
+	assert.Empty(t, Line(s.Of([]symbolize.SiteID{7})))
+	assert.Empty(t, s.Why([]symbolize.SiteID{6}))
 	s.Add(5, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost},
 		{Blocks: 4, Kind: answer.Global, Name: "g"}}}})
 	assert.Equal(t, "what holds it differs from block to block", s.Why([]symbolize.SiteID{5}))

@@ -30,6 +30,7 @@ func (s Sites) of(members []symbolize.SiteID) (seen Seen) {
 	for _, m := range members {
 		seen = seen.with(s[m])
 	}
+	seen.All = seen.Looked > 0 && seen.Looked == seen.Live
 	return seen
 }
 
@@ -43,7 +44,7 @@ func (s Sites) Why(members []symbolize.SiteID) string {
 		return ""
 	case seen.Live == 0:
 		return "what holds it is not known: it had too few live samples when the recorder looked last"
-	case seen.Looked >= answer.LeastOld:
+	case seen.Looked >= answer.LeastOld || seen.All:
 		return "what holds it differs from block to block"
 	default:
 		return fmt.Sprintf("what holds it is not known: when the recorder looked last, %d of its %s were from the first "+
@@ -74,7 +75,7 @@ const (
 // "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
 	common, more := h.Common(agreed)
-	if h.Looked < answer.LeastOld || common.Blocks == 0 || common.Kind == answer.NotFound {
+	if h.Looked < answer.LeastOld && !h.All || common.Blocks == 0 || common.Kind == answer.NotFound {
 		return ""
 	}
 	line := Phrase(&common)
