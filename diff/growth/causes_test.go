@@ -25,7 +25,7 @@ func TestCodeOfModulesIsNoCause(t *testing.T) {
 		line("<module>", "/srv/app.c", symbolize.SourceDWARF),
 	}}
 	blamer := class.NewBlamer(s, class.DefaultRules())
-	f := newFunctions(&judgement{symbols: s, blamer: blamer})
+	f := newFunctions(s, blamer)
 	require.NotEqual(t, notCause, f.at(0)[0].number)
 	require.Equal(t, notCause, f.at(1)[0].number)
 	require.NotEqual(t, notCause, f.at(2)[0].number)
@@ -55,12 +55,12 @@ func TestFrameworksAreNoCause(t *testing.T) {
 	defer s.Close()
 	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Frames: []string{file}})
 	require.NoError(t, err)
-	j := &judgement{symbols: symbols, blamer: class.NewBlamer(symbols, class.DefaultRules())}
-	f := newFunctions(j)
+	f := newFunctions(symbols, class.NewBlamer(symbols, class.DefaultRules()))
 	names := func(id symbolize.SiteID) (list []string) {
-		for _, n := range f.of(id) {
-			ref := f.find(id, n)
-			l := symbols.Locations[j.stack(id)[ref.Position]]
+		stack := symbols.Stack(symbols.SiteStack(id))
+		for _, n := range f.of(stack) {
+			ref := f.find(stack, n)
+			l := symbols.Locations[stack[ref.Position]]
 			list = append(list, l.Frames[ref.Frame].Function)
 		}
 		return list

@@ -9,21 +9,23 @@
 //
 // # Steps
 //
-// [Judge] calls a sequence of functions, each in its own file. A step takes the results of the
-// previous steps; only setPace in scope.go changes them:
+// [Judge] is one pipeline. A step is a function of the results of the steps before it, and none changes what an earlier
+// one returned:
 //
-//	scope.go     which snapshots are judged, and facts about all of them
-//	silence.go   the time after the last snapshot in which the process did not allocate
-//	group.go     which sites belong together, and which are suppressed
-//	crowd.go     what the groups have in common: when they allocate, and when they grow
-//	heap.go      the trend of the whole heap, and of the resident set
-//	judge.go     the trend of each group, and of its members if the group does not leak
-//	list.go      which of them are listed, and in what order
-//	causes.go    the functions through which many sites grow
-//	conclude.go  the verdict on the series, and the notes
+//	window.go   window    which snapshots are judged, each of the others with a reason, and facts about all of them
+//	gap.go      gap       the time after the last snapshot in which the process did not allocate
+//	curves.go   curves    the bytes and objects of each call path by snapshot, and by how much each grew
+//	groups.go   groups    which call paths are one site, which are suppressed, and the size of the heap that is left
+//	cohort.go   cohort    what the sites have in common: when they grow, and when they allocate
+//	work.go     work      the second clock: the work that the process had done by each snapshot
+//	judge.go    Site      features, confidence and label of each site, and of its call paths if the site does not leak
+//	heap.go     heap      the same for the whole heap, and for the resident set
+//	list.go     listing   which sites are listed, and in what order
+//	causes.go   causes    the functions through which many sites grow
+//	verdict.go  Result    the verdict on the series, and what it rests on
 //
-// pool.go judges the sites of a result again, by what all processes of the program show.
+// pool.go judges a result again by what all processes of the program show, and returns another one.
 //
-// Package trend has the statistics of one curve; package symbolize/class decides which frame a site
-// is attributed to.
+// Package sites has the columns and the choice of the window; package trend turns a curve into features, features into
+// a confidence, and a confidence into a label; package symbolize/class decides which frame a site is attributed to.
 package growth

@@ -51,15 +51,15 @@ const (
 
 // leastGrowth returns the least growth that counts by default: that of a low rate in the time of a short recording, or
 // what sampling does not give by chance, and never more than [trend.DefaultMinGrowth].
-func leastGrowth(s *series.Series, judged sites.Range) int64 {
-	head := s.Heads[judged.First]
+func leastGrowth(w *window) int64 {
+	head := w.series.Heads[w.First]
 	switch {
 	case head.Format == heapfile.FormatGoroutines:
 		return MinGoroutines
-	case !s.Clock.Source.IsTime():
+	case !w.series.Clock.Source.IsTime():
 		return trend.DefaultMinGrowth
 	}
-	least := max(leastBytes, leastRate*(s.Clock.At[judged.Last]-s.Clock.At[judged.First]))
+	least := max(leastBytes, leastRate*(w.time(w.Last)-w.time(w.First)))
 	if head.IsEstimate() {
 		least = max(least, leastSamples*float64(head.Period))
 	}
@@ -70,25 +70,21 @@ func leastGrowth(s *series.Series, judged sites.Range) int64 {
 // frame: many small leaks under one caller may be significant only together. The collector must
 // have visited the series.
 func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) *Result {
-	judged := sites.JudgedRange(series, o.From, o.To)
-	o.MinBytes = cmp.Or(o.MinBytes, leastGrowth(series, judged))
-	columns := c.Columns(series, symbols)
-	scope := scopeOf(series, judged)
+	window := windowOf(series, o.From, o.To)
+	o.MinBytes = cmp.Or(o.MinBytes, leastGrowth(&window))
+	curves := curvesOf(window, c.Columns(series, symbols))
 	blamer := class.NewBlamer(symbols, o.Rules)
-	groups := groupSites(scope, symbols, blamer, columns, o)
-	crowd := crowdOf(scope, columns, groups.members, o.MinBytes)
-	scope.setPace(crowd.pace)
+	groups := groupsOf(&curves, symbols, blamer, o)
+	cohort := cohortOf(&curves, groups.members, o.MinBytes)
+	work := workOf(&window, &cohort)
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
-	gained := groups.heap[scope.Last] - groups.heap[scope.First]
-	j := judgement{scope, columns, symbols, blamer, options, gained, medianRise(scope, columns), crowd}
-	listed := list(j.groups(groups.members), gained, o)
-	heap := judgeHeap(scope, groups.heap, j.imported(groups.members), options)
+	gained := groups.gained(&window)
+	j := judgement{&curves, cohort, work, symbols, blamer, options, gained}
+	listing := list(j.sites(groups.members), gained, o)
+	heap := judgeHeap(&window, work, groups.heap, j.imported(groups.members), options)
 	if o.Filter != nil {
 		heap = heap.withoutProcess()
 	}
-	result := conclude(scope, groups, heap, listed)
-	j.addCauses(result, groups.members, listed)
-	result.decide()
-	result.markFewSamples()
-	return result
+	causes := j.causes(groups.members, &listing, &heap)
+	return conclude(&j, &groups, &heap, &listing, &causes)
 }

@@ -24,21 +24,21 @@ func (h heap) withoutProcess() heap {
 
 // judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
 // set that is not heap. imported are the bytes of code that runs once, which does not leak.
-func judgeHeap(s scope, sizes, imported []int64, o trend.Options) heap {
+func judgeHeap(w *window, clock work, sizes, imported []int64, o trend.Options) heap {
 	judge := func(size func(i int) int64) trend.Verdict {
-		p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: s.highWater, EndUnseen: s.silence.still}
-		for i := s.First; i <= s.Last; i++ {
-			p.T = append(p.T, s.series.Clock.At[i])
-			p.Work = s.appendWork(p.Work, i)
+		p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: w.highWater, EndUnseen: w.gap.still}
+		for i := w.First; i <= w.Last; i++ {
+			p.T = append(p.T, w.time(i))
+			p.Work = clock.appendTo(p.Work, i-w.First)
 			p.Live = append(p.Live, float64(size(i)))
 		}
 		return trend.Judge(p, o)
 	}
-	h := heap{total: judge(func(i int) int64 { return sizes[i] }), first: sizes[s.First], last: sizes[s.Last]}
+	h := heap{total: judge(func(i int) int64 { return sizes[i] }), first: sizes[w.First], last: sizes[w.Last]}
 	if slices.Max(imported) > 0 {
 		h.total = h.total.Of(judge(func(i int) int64 { return sizes[i] - imported[i] }), o)
 	}
-	resident, outside := residentPoints(s, sizes)
+	resident, outside := residentPoints(w, clock, sizes)
 	if last := len(resident.T) - 1; last >= 0 {
 		rss, rest := trend.Judge(resident, o), trend.Judge(outside, o)
 		h.rss, h.outside = &rss, &rest
@@ -49,13 +49,13 @@ func judgeHeap(s scope, sizes, imported []int64, o trend.Options) heap {
 }
 
 // residentPoints are the recorded sizes of the resident set, and those without the heap.
-func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
-	resident = trend.Points{Growers: 1, Share: 1, EndUnseen: s.silence.still}
+func residentPoints(w *window, clock work, sizes []int64) (resident, outside trend.Points) {
+	resident = trend.Points{Growers: 1, Share: 1, EndUnseen: w.gap.still}
 	outside = resident
-	for i := s.First; i <= s.Last; i++ {
-		if rss, known := s.series.ResidentAt(i); known {
-			resident.T = append(resident.T, s.series.Clock.At[i])
-			resident.Work = s.appendWork(resident.Work, i)
+	for i := w.First; i <= w.Last; i++ {
+		if rss, known := w.series.ResidentAt(i); known {
+			resident.T = append(resident.T, w.time(i))
+			resident.Work = clock.appendTo(resident.Work, i-w.First)
 			resident.Live = append(resident.Live, float64(rss))
 			outside.Live = append(outside.Live, float64(rss-sizes[i]))
 		}

@@ -37,7 +37,7 @@ func TestLeastGrowth(t *testing.T) {
 				}
 				s.Heads = append(s.Heads, head)
 			}
-			require.Equal(t, c.want, leastGrowth(s, sites.Range{Last: 1}))
+			require.Equal(t, c.want, leastGrowth(&window{Range: sites.Range{Last: 1}, series: s}))
 		})
 	}
 }

@@ -31,43 +31,42 @@ type listing struct {
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
-func list(groups iter.Seq2[*Site, int], heapGained int64, o Options) (l listing) {
+func list(all iter.Seq[judged], heapGained int64, o Options) (l listing) {
 	l.explained = map[symbolize.SiteID]bool{}
-	for site, tested := range groups {
-		l.tested += tested
-		l.add(site, heapGained, o)
+	for v := range all {
+		l.tested += v.tested
+		l.add(v.site, heapGained, o)
 	}
-	rank(l.sites)
-	rank(l.stable)
+	l.sites, l.stable = ranked(l.sites), ranked(l.stable)
 	return l
 }
 
 // add lists a site or counts it.
-func (l *listing) add(s *Site, heapGained int64, o Options) {
+func (l *listing) add(s Site, heapGained int64, o Options) {
 	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
-		l.likeliest, l.chance = s, s.Confidence
+		l.likeliest, l.chance = &s, s.Confidence
 	}
 	if s.Gained >= o.MinBytes && s.Label.Explains() {
 		for _, m := range s.Members {
 			l.explained[m] = true
 		}
 	}
-	listed := significant(s, o.MinBytes)
+	listed := significant(&s, o.MinBytes)
 	if !listed && s.Gained > 0 && s.Gained < o.MinBytes {
 		l.small++
 		l.smallBytes += s.Gained
 		l.smallMembers = append(l.smallMembers, s.Members...)
 	}
 	if listed || o.All {
-		l.sites = append(l.sites, *s)
+		l.sites = append(l.sites, s)
 		return
 	}
 	if o.KeepStable {
-		l.stable = append(l.stable, *s)
+		l.stable = append(l.stable, s)
 	}
 	if s.Gained >= o.MinBytes && 2*s.Gained > heapGained &&
 		(l.largestStable == nil || s.Gained > l.largestStable.Gained) {
-		l.largestStable = s
+		l.largestStable = &s
 	}
 }
 
@@ -83,13 +82,61 @@ func significant(s *Site, minBytes int64) bool {
 	return true
 }
 
-// rank orders sites by label, then by the lower end of the slope's interval times the confidence,
-// then by growth.
-func rank(list []Site) {
-	slices.SortStableFunc(list, func(a, b Site) int {
+// ranked returns sites in the order of their labels, then by the lower end of the slope's interval times the
+// confidence, then by growth.
+func ranked(list []Site) []Site {
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b Site) int {
 		return cmp.Or(
 			cmp.Compare(a.Label.Rank(), b.Label.Rank()),
 			cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence),
 			cmp.Compare(b.Growth, a.Growth))
 	})
+	return out
+}
+
+// hidden is the growth of the listed sites that too few snapshots show to judge them.
+func (l *listing) hidden() (bytes int64) {
+	for i := range l.sites {
+		if s := &l.sites[i]; s.Label == verdict.Insufficient {
+			bytes += max(0, s.Gained)
+		}
+	}
+	return bytes
+}
+
+// tally is what sites show together.
+type tally struct {
+	leaks, suspects int
+	// leaked is the growth of what leaks, in bytes, and paths are its call paths.
+	leaked int64
+	paths  []symbolize.SiteID
+}
+
+func tallyOf(list []Site) (t tally) {
+	for i := range list {
+		switch s := &list[i]; {
+		case s.Label.IsLeak():
+			members, gained := s.Leaking()
+			t.leaks++
+			t.leaked += gained
+			t.paths = append(t.paths, members...)
+		case s.Label == verdict.Suspect:
+			t.suspects++
+		}
+	}
+	return t
+}
+
+// withFewSamples returns sites of which so few samples show that they grew in one jump that it may be chance as
+// insufficient. What a jump explains stays explained, because the site does not grow to the end.
+func withFewSamples(list []Site) []Site {
+	out := slices.Clone(list)
+	for i := range out {
+		s := &out[i]
+		if s.Label == verdict.GrewThenFlat && float64(s.Gained) < leastSamples*s.SampleError {
+			s.Label, s.Otherwise = verdict.Insufficient, verdict.Insufficient
+		}
+	}
+	return ranked(out)
 }

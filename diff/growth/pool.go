@@ -1,9 +1,6 @@
 package growth
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 const (
 	// poolOffset and poolSlope are what many processes add to the logarithm of the odds of a leak.
@@ -80,37 +77,41 @@ func (r *Result) Pooled(of func(*Site) []Evidence, heap []Evidence, o Options) *
 	if len(heap) > 1 && r.Total.CanLeak {
 		out.Total = r.Total.WithConfidence(PoolOf(heap, r.LastHeap).Confidence, o.LeakConfidence)
 	}
-	out.Likeliest, out.Chance = nil, 0
-	pool := func(s *Site) {
-		if all := of(s); len(all) > 1 {
-			p := PoolOf(all, s.Held)
-			p.Own = s.Confidence
-			s.Pool, s.Verdict = &p, s.WithConfidence(p.Confidence, o.LeakConfidence)
-		}
-		if s.CanLeak && s.Confidence > out.Chance {
-			out.Likeliest, out.Chance = s, s.Confidence
-		}
+	var candidates []Site
+	if r.Likeliest != nil { // it need not be listed
+		candidates = append(candidates, r.Likeliest.pooled(of(r.Likeliest), o))
 	}
-	if r.Likeliest != nil {
-		likeliest := *r.Likeliest // it need not be listed
-		pool(&likeliest)
-	}
-	out.Sites = slices.Clone(r.Sites)
+	out.Sites = make([]Site, len(r.Sites))
 	for i := range out.Sites {
-		pool(&out.Sites[i])
+		out.Sites[i] = r.Sites[i].pooled(of(&r.Sites[i]), o)
 	}
+	out.Likeliest = likeliest(append(candidates, out.Sites...))
+	out.Chance = causesChance(r.Causes)
 	if out.Likeliest != nil {
-		likeliest := *out.Likeliest // ranking moves the sites
-		out.Likeliest = &likeliest
+		out.Chance = max(out.Chance, out.Likeliest.Confidence)
 	}
-	for i := range r.Causes {
-		out.Chance = max(out.Chance, r.Causes[i].Confidence)
+	out.Sites = ranked(out.Sites)
+	return out.tallied(r.Explained).decided()
+}
+
+// pooled returns a site with the confidence that all evidence shows.
+func (s *Site) pooled(all []Evidence, o Options) Site {
+	out := *s
+	if len(all) > 1 {
+		p := PoolOf(all, s.Held)
+		p.Own = s.Confidence
+		out.Pool, out.Verdict = &p, s.WithConfidence(p.Confidence, o.LeakConfidence)
 	}
-	rank(out.Sites)
-	out.tally()
-	if r.LeakingCauses > 0 {
-		out.Explained = r.Explained // with what is below the causes
+	return out
+}
+
+// likeliest returns the first of the sites with the highest confidence among those that can leak; nil if there is none.
+func likeliest(list []Site) *Site {
+	var best *Site
+	for i := range list {
+		if s := &list[i]; s.CanLeak && s.Confidence > 0 && (best == nil || s.Confidence > best.Confidence) {
+			best = s
+		}
 	}
-	out.decide()
-	return &out
+	return best
 }

@@ -36,23 +36,72 @@ func (r *Result) LeakingCause() *Cause {
 	return nil
 }
 
-// Beside tells a result of other processes that have most of the memory, and too few snapshots to be judged.
-func (r *Result) Beside(short int) {
-	r.Short = short
-	r.decide()
+// WithShort returns the result with the number of other processes that have most of the memory, and too few snapshots
+// to be judged.
+func (r *Result) WithShort(short int) *Result {
+	out := *r
+	out.Short = short
+	return out.decided()
 }
 
-// decide sets the verdict, what it rests on, and the probability of a leak.
-func (r *Result) decide() {
+// conclude puts the result together.
+func conclude(j *judgement, g *groups, h *heap, l *listing, found *causes) *Result {
+	r := Result{
+		Total: h.total, FirstHeap: h.first, LastHeap: h.last,
+		RSS: h.rss, FirstRSS: h.firstRSS, LastRSS: h.lastRSS, Outside: h.outside, ProcessGrows: h.processGrows(),
+		Tested: l.tested + found.tested, Range: j.Range, Kept: g.kept, Suppressed: g.suppressed,
+		Sites: withFewSamples(j.allShown(l.sites)), Stable: withFewSamples(j.allShown(l.stable)),
+		Causes: found.list, LeakingCauses: found.leaking,
+		Small: l.small, SmallBytes: l.smallBytes,
+		Chance: max(l.chance, causesChance(found.list)), HiddenBytes: g.hiddenGrowth(&j.window) + l.hidden(),
+		Notes: notes(&j.window, h), Workers: j.series.Workers(), Programs: j.series.Programs(),
+	}
+	if l.likeliest != nil {
+		likeliest := j.shown(*l.likeliest)
+		r.Likeliest = &likeliest
+	}
+	if l.largestStable != nil {
+		stable := j.shown(*l.largestStable)
+		r.LargestStable = &stable
+	}
+	return r.tallied(found.explained).decided()
+}
+
+// causesChance is the confidence of the likeliest cause.
+func causesChance(list []Cause) (chance float64) {
+	for i := range list {
+		chance = max(chance, list[i].Confidence)
+	}
+	return chance
+}
+
+// tallied returns the result with the numbers of leaks and suspects among its sites, and what the leaks explain of the
+// heap's growth. explained is the share of that with what is below causes that leak, if there are any.
+func (r Result) tallied(explained float64) Result {
+	sites := tallyOf(r.Sites)
+	r.Leaks, r.Suspects, r.Explained = sites.leaks, sites.suspects, 0
+	if gained := r.LastHeap - r.FirstHeap; gained > 0 {
+		r.Explained = shareOf(sites.leaked, gained)
+	}
+	if r.LeakingCauses > 0 {
+		r.Explained = explained
+	}
+	return r
+}
+
+// decided returns the result with its verdict, what it rests on, and the probability of a leak.
+func (r Result) decided() *Result {
 	r.Why = r.reason()
 	r.Verdict = r.Why.Series()
 	if r.Why == verdict.OnlySmallSitesGrow || r.Why == verdict.OnlyHeapGrows {
 		r.Chance = max(r.Chance, r.Total.Confidence)
 	}
+	return &r
 }
 
 // reason finds what the verdict rests on: leaks, then missing data, then what may leak.
 func (r *Result) reason() verdict.Reason {
+	gained := r.LastHeap - r.FirstHeap
 	switch {
 	case r.Leaks > 0:
 		return verdict.SitesLeak
@@ -60,15 +109,15 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.CauseLeaks
 	case r.Len() < verdict.MinPoints:
 		return verdict.TooFewSnapshots
-	case r.Total.Confidence >= trend.SuspectConfidence && r.isMost(r.HiddenBytes):
+	case r.Total.Confidence >= trend.SuspectConfidence && isMost(r.HiddenBytes, gained):
 		return verdict.GrowthHidden
-	case r.isMost(loading(r.Sites)):
+	case isMost(loading(r.Sites), gained):
 		return verdict.StillLoading
 	case r.Suspects > 0 || r.likeliestMayLeak():
 		return verdict.SitesSuspect
 	case len(r.Causes) > 0:
 		return verdict.CauseSuspect
-	case r.onlySmallGrow():
+	case r.Total.Label.IsLeak() && isMost(r.SmallBytes, gained):
 		return verdict.OnlySmallSitesGrow
 	case r.Total.Label.IsLeak():
 		return verdict.OnlyHeapGrows
@@ -93,12 +142,7 @@ func (r *Result) likeliestMayLeak() bool {
 }
 
 // isMost reports whether a growth is most of the heap's.
-func (r *Result) isMost(bytes int64) bool { return bytes > 0 && 2*bytes > r.LastHeap-r.FirstHeap }
-
-// onlySmallGrow reports whether the heap grows, mostly in sites that are too small to be judged.
-func (r *Result) onlySmallGrow() bool {
-	return r.Leaks == 0 && r.Suspects == 0 && r.Total.Label.IsLeak() && r.isMost(r.SmallBytes)
-}
+func isMost(bytes, heapGained int64) bool { return bytes > 0 && 2*bytes > heapGained }
 
 // loading is the growth of the sites that grow to the end while modules are imported.
 func loading(list []Site) (bytes int64) {
@@ -108,4 +152,24 @@ func loading(list []Site) (bytes int64) {
 		}
 	}
 	return bytes
+}
+
+// notes are facts that make the verdict less sure, or that the heap does not show.
+func notes(w *window, h *heap) (out []Note) {
+	if n := w.Len(); n >= verdict.MinPoints && n < GoodPoints {
+		out = append(out, Note{Kind: NoteFewSnapshots, Snapshots: n})
+	}
+	if !w.hasAlloc {
+		out = append(out, Note{Kind: NoteNoAlloc})
+	}
+	switch bytes := h.outsideGrowth(); {
+	case h.processGrows():
+		out = append(out, Note{Kind: NoteProcessGrows, Bytes: bytes})
+	case bytes > 0:
+		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
+	}
+	if g := &w.gap; g.duration > 0 {
+		out = append(out, Note{Kind: NoteSilentEnd, Time: g.duration, Timed: g.timed, Still: g.still})
+	}
+	return out
 }

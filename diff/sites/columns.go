@@ -14,26 +14,23 @@ const Hidden = math.MinInt64
 
 // Column is the values of a site by snapshot, estimates where the snapshots are samples.
 type Column struct {
-	// from is the snapshot of the first values. Columns of sites begin at snapshot 0. Those of
-	// stacks begin where the stack first appears: a process that restarts often has many stacks,
-	// each of which few snapshots have.
-	from                  int
 	Bytes, Objects, Alloc []int64
 }
 
 // Collector collects the columns of a series while it is read: pass its Visit in series.Options.
 // The zero value is ready to use.
 type Collector struct {
-	stacks []Column // by StackID; absent values are hidden until the snapshots' completeness is known
+	stacks []rows // by StackID
 }
 
 // Visit adds a snapshot.
 func (c *Collector) Visit(s *series.Snapshot) error {
-	for _, row := range s.Samples {
+	for i := range s.Samples {
+		row := &s.Samples[i]
 		for int(row.Stack) >= len(c.stacks) {
-			c.stacks = append(c.stacks, Column{})
+			c.stacks = append(c.stacks, rows{})
 		}
-		c.stacks[row.Stack].add(s.Index, s.Estimate(row))
+		c.stacks[row.Stack].add(s.Index, s.Estimate(*row))
 	}
 	return nil
 }
@@ -44,56 +41,123 @@ func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	if int(id) >= len(c.stacks) {
 		return 0
 	}
-	col := &c.stacks[id]
-	if i := snapshot - col.from; i >= 0 && i < len(col.Bytes) && col.Bytes[i] != Hidden {
-		return col.Bytes[i]
-	}
-	return 0
+	return c.stacks[id].inUse(snapshot)
 }
 
-// Columns returns the column of each site, indexed by SiteID. It sums the stacks that are the same
-// site, and decides what absent values mean: 0 in a complete snapshot, Hidden in a truncated one.
-func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) []Column {
-	n := len(series.Heads)
-	out := make([]Column, symbols.Sites())
-	stacks := make([]int, len(out))
+// Columns are the columns of the sites of a series. They are made when they are asked for: all of them take many times
+// the memory of the differences from snapshot to snapshot. The methods are safe for concurrent use.
+type Columns struct {
+	heads  []*series.Head
+	stacks []rows // by StackID
+	// of are the stacks of the sites, in order, and ends where those of each site end.
+	of   []heapfile.StackID
+	ends []int
+}
+
+// Columns returns the columns of the sites. Those of stacks that are the same site are summed. A value that is absent is
+// 0 in a complete snapshot, and [Hidden] in a truncated one. The collector must not be used to visit snapshots afterwards.
+func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) *Columns {
+	out := &Columns{series.Heads, c.stacks, make([]heapfile.StackID, len(c.stacks)), make([]int, symbols.Sites())}
+	next := make([]int, symbols.Sites()+1)
+	for id := range c.stacks {
+		next[symbols.Site(heapfile.StackID(id))+1]++
+	}
+	for i := range out.ends {
+		next[i+1] += next[i]
+		out.ends[i] = next[i+1]
+	}
 	for id := range c.stacks {
 		site := symbols.Site(heapfile.StackID(id))
-		stacks[site]++
-		switch {
-		case stacks[site] == 1 && c.stacks[id].from == 0: // most sites have one stack, whose column is not copied
-			out[site] = c.stacks[id]
-			continue
-		case stacks[site] == 2:
-			out[site] = out[site].clone()
-		}
-		out[site].include(c.stacks[id], n)
-	}
-	for i := range out {
-		out[i].pad(n)
-		out[i].fill(series.Heads)
+		out.of[next[site]] = heapfile.StackID(id)
+		next[site]++
 	}
 	return out
 }
 
-// Sum adds the columns of a group. A value is hidden if it is hidden for all members. If some
-// members are visible, the hidden bytes of the others are fewer than those of the smallest visible
-// row. Cumulative bytes have no such bound, but they never fall within a process image: where a
-// member is hidden, they are interpolated between the snapshots that show it.
-func Sum(members []Column, heads []*series.Head) Column {
-	var out Column
-	out.pad(len(heads))
-	for _, m := range members {
-		out.include(m, len(heads))
+// Len returns the number of sites.
+func (c *Columns) Len() int { return len(c.ends) }
+
+// Sum returns the column of some sites together. A value is hidden if it is hidden for all of them. If some are visible,
+// the hidden bytes of the others are fewer than those of the smallest visible row. Cumulative bytes have no such bound,
+// but they never fall within a process image: where a site is hidden, they are interpolated between the snapshots that
+// show it.
+func (c *Columns) Sum(ids []symbolize.SiteID) Column {
+	out := newColumn(len(c.heads))
+	if len(ids) == 1 {
+		c.read(ids[0], &out)
+		return out
 	}
-	for _, m := range members {
-		for i, a := range interpolated(m.Alloc, heads) {
-			if m.Alloc[i] == Hidden && out.Alloc[i] != Hidden {
-				out.Alloc[i] += a
+	member := newColumn(len(c.heads))
+	var partial [][]int64 // cumulative bytes, some of which are hidden
+	for _, id := range ids {
+		c.read(id, &member)
+		out.include(&member)
+		if slices.Contains(member.Alloc, Hidden) {
+			partial = append(partial, slices.Clone(member.Alloc))
+		}
+	}
+	out.interpolate(partial, c.heads)
+	return out
+}
+
+// read sets a column to that of a site.
+func (c *Columns) read(id symbolize.SiteID, column *Column) {
+	begin := 0
+	if id > 0 {
+		begin = c.ends[id-1]
+	}
+	column.hide()
+	for _, stack := range c.of[begin:c.ends[id]] {
+		c.stacks[stack].addTo(column)
+	}
+	column.fill(c.heads)
+}
+
+// newColumn returns the column of a site that no snapshot shows.
+func newColumn(n int) Column {
+	c := Column{make([]int64, n), make([]int64, n), make([]int64, n)}
+	c.hide()
+	return c
+}
+
+// hide hides all values.
+func (c *Column) hide() {
+	for _, v := range [...][]int64{c.Bytes, c.Objects, c.Alloc} {
+		for i := range v {
+			v[i] = Hidden
+		}
+	}
+}
+
+// add adds counts to the values of a snapshot.
+func (c *Column) add(i int, bytes, objects, alloc int64) {
+	if c.Bytes[i] == Hidden {
+		c.Bytes[i], c.Objects[i], c.Alloc[i] = bytes, objects, alloc
+		return
+	}
+	c.Bytes[i] += bytes
+	c.Objects[i] += objects
+	c.Alloc[i] += alloc
+}
+
+// include adds another column's visible values.
+func (c *Column) include(o *Column) {
+	for i, b := range o.Bytes {
+		if b != Hidden {
+			c.add(i, b, o.Objects[i], o.Alloc[i])
+		}
+	}
+}
+
+// interpolate adds the hidden cumulative bytes of the members of a sum, where others are visible.
+func (c *Column) interpolate(members [][]int64, heads []*series.Head) {
+	for _, alloc := range members {
+		for i, a := range interpolated(alloc, heads) {
+			if alloc[i] == Hidden && c.Alloc[i] != Hidden {
+				c.Alloc[i] += a
 			}
 		}
 	}
-	return out
 }
 
 // interpolated returns cumulative values, with the hidden ones estimated from the visible ones of
@@ -120,50 +184,6 @@ func interpolated(alloc []int64, heads []*series.Head) []int64 {
 		from, before = i, out[i]
 	}
 	return out
-}
-
-// add adds counts to the values of a snapshot.
-func (c *Column) add(index int, e heapfile.Counts) {
-	if c.Bytes == nil {
-		c.from = index
-	}
-	c.Bytes = addAt(c.Bytes, index-c.from, e.InuseBytes)
-	c.Objects = addAt(c.Objects, index-c.from, e.InuseObjects)
-	c.Alloc = addAt(c.Alloc, index-c.from, e.AllocBytes)
-}
-
-func addAt(v []int64, index int, x int64) []int64 {
-	for len(v) <= index {
-		v = append(v, Hidden)
-	}
-	if v[index] == Hidden {
-		v[index] = 0
-	}
-	v[index] += x
-	return v
-}
-
-func (c Column) clone() Column {
-	return Column{c.from, slices.Clone(c.Bytes), slices.Clone(c.Objects), slices.Clone(c.Alloc)}
-}
-
-// include adds another column's visible values to a column from snapshot 0.
-func (c *Column) include(o Column, n int) {
-	c.pad(n)
-	for i := range o.Bytes {
-		if o.Bytes[i] != Hidden {
-			c.add(o.from+i, heapfile.Counts{InuseBytes: o.Bytes[i], InuseObjects: o.Objects[i], AllocBytes: o.Alloc[i]})
-		}
-	}
-}
-
-// pad makes a column from snapshot 0 as long as the series.
-func (c *Column) pad(n int) {
-	for _, v := range []*[]int64{&c.Bytes, &c.Objects, &c.Alloc} {
-		for len(*v) < n {
-			*v = append(*v, Hidden)
-		}
-	}
 }
 
 // fill sets hidden values to 0 where the snapshot is complete, and estimates cumulative bytes where

@@ -1,6 +1,7 @@
 package sites
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,48 @@ func TestCollectorInUse(t *testing.T) {
 	}
 }
 
+// sum adds up columns as [Columns.Sum] does those of sites.
+func sum(members []Column, heads []*series.Head) Column {
+	out := newColumn(len(heads))
+	var alloc [][]int64
+	for i := range members {
+		out.include(&members[i])
+		alloc = append(alloc, members[i].Alloc)
+	}
+	out.interpolate(alloc, heads)
+	return out
+}
+
+// TestRowsAreKept: rows with all kinds of counts, and snapshots that lack a stack, are read as they were added.
+func TestRowsAreKept(t *testing.T) {
+	const n = 300
+	random := rand.New(rand.NewPCG(1, 2))
+	for stack := range 50 {
+		want := newColumn(n)
+		var r rows
+		for i := range n {
+			if stack > 0 && random.IntN(stack) > 20 {
+				continue
+			}
+			for range 1 + random.IntN(2) {
+				count := func() int64 { return random.Int64() >> random.IntN(63) * int64(1-2*random.IntN(2)) }
+				e := heapfile.Counts{InuseBytes: count(), InuseObjects: count(), AllocBytes: count()}
+				r.add(i, e)
+				want.add(i, e.InuseBytes, e.InuseObjects, e.AllocBytes)
+			}
+		}
+		got := newColumn(n)
+		r.addTo(&got)
+		require.Equal(t, want, got)
+		for i, bytes := range want.Bytes {
+			if bytes == Hidden {
+				bytes = 0
+			}
+			require.Equal(t, bytes, r.inUse(i))
+		}
+	}
+}
+
 // TestSumInterpolatesCumulativeBytes: one hidden call path does not hide the cumulative bytes of its
 // function. They are between those of the neighbours, within each process image.
 func TestSumInterpolatesCumulativeBytes(t *testing.T) {
@@ -40,10 +83,10 @@ func TestSumInterpolatesCumulativeBytes(t *testing.T) {
 		Bytes: []int64{Hidden, 1, Hidden, Hidden, 4, Hidden, 1, Hidden}, Objects: []int64{Hidden, 1, Hidden, Hidden, 1, Hidden, 1, Hidden},
 		Alloc: []int64{Hidden, 100, Hidden, Hidden, 400, Hidden, 50, Hidden},
 	}
-	sum := Sum([]Column{large, small}, heads)
-	require.Equal(t, []int64{10, 120, 230, 340, 450, 5, 56, 57}, sum.Alloc)
-	require.Equal(t, []int64{1, 2, 1, 1, 5, 1, 2, 1}, sum.Bytes)
-	both := Sum([]Column{small, small}, heads)
+	added := sum([]Column{large, small}, heads)
+	require.Equal(t, []int64{10, 120, 230, 340, 450, 5, 56, 57}, added.Alloc)
+	require.Equal(t, []int64{1, 2, 1, 1, 5, 1, 2, 1}, added.Bytes)
+	both := sum([]Column{small, small}, heads)
 	require.Equal(t, int64(Hidden), both.Alloc[0], "where all members are hidden, the sum is")
 }
 
@@ -69,8 +112,8 @@ func TestCumulativeBytesOfSitesWithNothingInUse(t *testing.T) {
 	require.Equal(t, []int64{0, 50, 0, 0, 50, 0, 0, 0}, freed.Bytes)
 	require.Equal(t, []int64{100, 150, 200, 300, 450, 450, 450, 0}, freed.Alloc)
 
-	sum := Sum([]Column{kept, freed}, heads)
-	require.Equal(t, []int64{100, 150, 200, 400, 650, 750, 850, 0}, sum.Alloc)
+	added := sum([]Column{kept, freed}, heads)
+	require.Equal(t, []int64{100, 150, 200, 400, 650, 750, 850, 0}, added.Alloc)
 
 	heads[0].Completeness.AbsentMax.AllocBytes = 30
 	freed = column([]int64{h, 50, h, h, 50, h, h, h}, []int64{h, 150, h, h, 450, h, h, h})

@@ -31,7 +31,7 @@ type candidate struct {
 // sites are the sites that are large enough by call path, and the others by function, the largest
 // level first.
 func (s *scope) sites(total baseline.Level, holder func([]symbolize.SiteID) string) (out []baseline.Site) {
-	single := make([]candidate, len(s.columns))
+	single := make([]candidate, s.columns.Len())
 	for i := range single {
 		single[i] = s.candidate([]symbolize.SiteID{symbolize.SiteID(i)})
 	}
@@ -76,14 +76,9 @@ func (s *scope) addHolders(
 }
 
 func (s *scope) candidate(members []symbolize.SiteID) candidate {
-	c := candidate{members: members, column: s.columns[members[0]]}
-	columns := make([]sites.Column, len(members))
-	for i, m := range members {
-		columns[i] = s.columns[m]
+	c := candidate{members: members, column: s.columns.Sum(members)}
+	for _, m := range members {
 		c.end = c.end.Add(s.end.Counts(m))
-	}
-	if len(members) > 1 {
-		c.column = sites.Sum(columns, s.series.Heads)
 	}
 	for _, i := range s.half {
 		c.peak = max(c.peak, c.column.Bytes[i])

@@ -58,9 +58,9 @@ type scope struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	namer   *identity.Namer
-	columns []sites.Column // by SiteID
-	half    []int          // the second half of the range, by time
-	end     *compare.Side  // the last snapshot, which has the cumulative counts
+	columns *sites.Columns
+	half    []int         // the second half of the range, by time
+	end     *compare.Side // the last snapshot, which has the cumulative counts
 }
 
 func scopeOf(

@@ -137,5 +137,5 @@ func (p Points) turnover() float64 {
 // samplingFeatures describe how much of the series is chance.
 func (s *series) samplingFeatures(f *Features, growth float64) {
 	f.set(FeatureSampling, s.noise/growth, 0, 2)
-	f.set(FeatureTurnover, math.Log(s.turnover+1e-3), -7, 3)
+	f.set(FeatureTurnover, math.Log(s.all.turnover()+1e-3), -7, 3)
 }

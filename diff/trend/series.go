@@ -18,11 +18,11 @@ type series struct {
 	span      float64   // from the first to the last point, in the units of T
 	minGrowth float64
 	leakAt    float64
-	// noise is the standard deviation of Live due to sampling; turnover is described in
-	// sampling.go.
-	noise, turnover float64
-	sample          float64 // the bytes that one sampled object stands for; 0 for exact counts
-	sampleError     float64 // [Verdict.SampleError]
+	all       Points // before they became windows
+	// noise is the standard deviation of Live due to sampling.
+	noise       float64
+	sample      float64 // the bytes that one sampled object stands for; 0 for exact counts
+	sampleError float64 // [Verdict.SampleError]
 }
 
 // prepare returns false for a series of too few points, or one with values that are no numbers.
@@ -35,7 +35,7 @@ func prepare(p Points, o Options) (s series, ok bool) {
 	}
 	s = series{
 		Points: p.windowed(maxWindows), span: p.T[len(p.T)-1] - p.T[0],
-		minGrowth: o.MinGrowth, leakAt: o.LeakConfidence, noise: p.noise(), turnover: p.turnover(), sample: p.sample(),
+		minGrowth: o.MinGrowth, leakAt: o.LeakConfidence, all: p, noise: p.noise(), sample: p.sample(),
 		sampleError: p.sampleError(),
 	}
 	s.t, s.one = normalised(s.T), stats.Ones(len(s.T))
@@ -46,6 +46,13 @@ func prepare(p Points, o Options) (s series, ok bool) {
 // distinct keeps the last of the points at one time: what happened between them took no time.
 func (p Points) distinct() Points {
 	last := func(i int) bool { return i+1 == len(p.T) || p.T[i+1] > p.T[i] }
+	same := 0
+	for same < len(p.T) && last(same) {
+		same++
+	}
+	if same == len(p.T) {
+		return p
+	}
 	pick := func(v []float64) (out []float64) {
 		for i := range v {
 			if last(i) {
@@ -69,12 +76,15 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	medians := func(v []float64) (out []float64) {
+	scratch := make([]float64, len(p.T))
+	medians := func(v []float64) []float64 {
 		if v == nil {
 			return nil
 		}
-		for w := range n {
-			out = append(out, stats.Median(v[w*len(v)/n:(w+1)*len(v)/n]))
+		copy(scratch, v)
+		out := make([]float64, n)
+		for w := range out {
+			out[w] = stats.MedianInPlace(scratch[w*len(v)/n : (w+1)*len(v)/n])
 		}
 		return out
 	}

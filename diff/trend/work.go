@@ -35,7 +35,7 @@ func workAxis(t, work []float64) []float64 {
 // gets more processor time than before works faster, too, but there a leak is a line over the work,
 // which the rate of allocation does not explain.
 func (s *series) workIsLoad(l line) bool {
-	if s.work == nil || s.Alloc == nil || s.turnover < shortLived || !s.loadDriven(l) {
+	if s.work == nil || s.Alloc == nil || !s.loadDriven(l) || s.all.turnover() < shortLived {
 		return false
 	}
 	if early, late := s.ratesOf(s.work); late <= faster*early {

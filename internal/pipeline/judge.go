@@ -215,7 +215,7 @@ func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
 	for i := range j.all {
 		report.Processes = append(report.Processes, j.all[i].Process)
 	}
-	report.Result.Beside(processes.Short(growthreport.JudgedOf(report.Processes)))
+	report.Result = report.Result.WithShort(processes.Short(growthreport.JudgedOf(report.Processes)))
 	return report, nil
 }
 

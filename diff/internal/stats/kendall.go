@@ -67,9 +67,10 @@ func hamedRao(residuals []float64) float64 {
 		return 1
 	}
 	r := ranks(residuals)
+	mean, squares := Mean(r), SumSquares(r)
 	sum := 0.0
 	for lag := 1; lag < len(r)/2; lag++ {
-		rho := autocorrelation(r, lag)
+		rho := autocorrelation(r, lag, mean, squares)
 		if math.Abs(rho) < 1.96/math.Sqrt(n) {
 			continue
 		}
@@ -109,18 +110,14 @@ func ranks(v []float64) []float64 {
 }
 
 // autocorrelation is the correlation of a series with itself a number of steps later, 0 for a
-// constant one.
-func autocorrelation(v []float64, lag int) float64 {
-	mean := Mean(v)
-	var num, den float64
-	for i, x := range v {
-		den += (x - mean) * (x - mean)
-		if i >= lag {
-			num += (x - mean) * (v[i-lag] - mean)
-		}
-	}
-	if den == 0 {
+// constant one. squares is the sum of the squared distances from the mean.
+func autocorrelation(v []float64, lag int, mean, squares float64) float64 {
+	if squares == 0 {
 		return 0
 	}
-	return num / den
+	var product float64
+	for i := lag; i < len(v); i++ {
+		product += (v[i] - mean) * (v[i-lag] - mean)
+	}
+	return product / squares
 }

@@ -30,11 +30,11 @@ func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	return medianInPlace(slices.Clone(v))
+	return MedianInPlace(slices.Clone(v))
 }
 
-// medianInPlace is like Median, but reorders the values, of which there must be at least one.
-func medianInPlace(v []float64) float64 {
+// MedianInPlace is like Median, but reorders the values, of which there must be at least one.
+func MedianInPlace(v []float64) float64 {
 	n := len(v)
 	middle := ranked(v, n/2)
 	if n%2 == 1 {

@@ -10,11 +10,11 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// crowd is what the sites of a process have in common: when they allocate, and when they grow.
-type crowd struct {
-	// pace is the work that the process had done by each judged snapshot, by the allocations of its
+// cohort is what the sites of a process have in common: when they allocate, and when they grow.
+type cohort struct {
+	// work is the work that the process had done by each judged snapshot, by the allocations of its
 	// sites; nil if too few of them allocate all the time.
-	pace []float64
+	work []float64
 	// steps are the steps of each group that grew, over its growth; nil for the others.
 	steps [][]float64
 	// all is their sum, growers their number.
@@ -25,7 +25,7 @@ type crowd struct {
 const (
 	// mostGroups bounds the groups that are looked at. Of more, evenly spaced ones are taken.
 	mostGroups = 512
-	// leastActive is the least number of sites from which the pace is taken.
+	// leastActive is the least number of sites from which the work is taken.
 	leastActive = 8
 	// activeShare is the share of the intervals in which such a site allocates.
 	activeShare = 0.9
@@ -35,38 +35,38 @@ const (
 	largestStep = 3
 )
 
-// crowdOf looks at the groups of a process. A group that a snapshot hides does not count.
-func crowdOf(s scope, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64) crowd {
-	n := s.Len() - 1
+// cohortOf looks at the groups of a process. A group that a snapshot hides does not count.
+func cohortOf(c *curves, groups [][]symbolize.SiteID, minBytes int64) cohort {
+	n := c.Len() - 1
 	if n < 1 {
-		return crowd{}
+		return cohort{}
 	}
-	c := crowd{steps: make([][]float64, len(groups)), all: make([]float64, n)}
+	out := cohort{steps: make([][]float64, len(groups)), all: make([]float64, n)}
 	increments := make([][]float64, n)
 	stride := (len(groups) + mostGroups - 1) / max(1, mostGroups)
 	for i := 0; i < len(groups); i += max(1, stride) {
-		column := sumOf(columns, groups[i], s.series.Heads)
-		bytes, alloc := column.Bytes[s.First:s.Last+1], column.Alloc[s.First:s.Last+1]
+		column := c.columns.Sum(groups[i])
+		bytes, alloc := column.Bytes[c.First:c.Last+1], column.Alloc[c.First:c.Last+1]
 		if slices.Contains(bytes, sites.Hidden) {
 			continue
 		}
 		if float64(bytes[n]-bytes[0]) >= trend.LeastScale*float64(minBytes) {
-			c.add(i, bytes)
+			out.add(i, bytes)
 		}
-		if s.hasAlloc && isActive(alloc) {
+		if c.hasAlloc && isActive(alloc) {
 			for k, share := range shares(alloc) {
 				increments[k] = append(increments[k], share)
 			}
 		}
 	}
 	if len(increments[0]) >= leastActive {
-		c.pace = paceOf(increments)
+		out.work = sumOfMedians(increments)
 	}
-	return c
+	return out
 }
 
 // add adds the steps of a group.
-func (c *crowd) add(group int, bytes []int64) {
+func (c *cohort) add(group int, bytes []int64) {
 	steps := shares(bytes)
 	for k := range steps {
 		steps[k] = max(-largestStep, min(largestStep, steps[k]))
@@ -98,9 +98,9 @@ func isActive(alloc []int64) bool {
 	return rises > 0 && alloc[len(alloc)-1] > alloc[0] && float64(rises) >= math.Floor(activeShare*float64(len(alloc)-1))
 }
 
-// paceOf sums the median shares of each interval. A site that allocates most of the bytes counts as
+// sumOfMedians sums the median shares of each interval. A site that allocates most of the bytes counts as
 // much as any other: its load may change by itself.
-func paceOf(increments [][]float64) []float64 {
+func sumOfMedians(increments [][]float64) []float64 {
 	out := make([]float64, len(increments)+1)
 	for k, shares := range increments {
 		slices.Sort(shares)
@@ -111,7 +111,7 @@ func paceOf(increments [][]float64) []float64 {
 
 // inStep is the correlation of the steps of a group with those of the other groups that grew; 0 if it
 // is negative or if few groups grew.
-func (c *crowd) inStep(group int) float64 {
+func (c *cohort) inStep(group int) float64 {
 	if c.growers < leastGrowers || c.steps[group] == nil {
 		return 0
 	}
