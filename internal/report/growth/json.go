@@ -122,28 +122,28 @@ type snapshotJSON struct {
 }
 
 type siteJSON struct {
-	Label        string           `json:"label"`
-	Confidence   float64          `json:"confidence"`
-	Stacks       int              `json:"stacks"`
-	SiteKey      identity.Key     `json:"site_key"`
-	KeyKind      identity.KeyKind `json:"key_kind"`
-	PathKey      identity.Key     `json:"path_key"`
-	Blame        siteview.Blame   `json:"blame"`
-	Frames       []siteview.Frame `json:"frames"`
-	InuseBytes   []*int64         `json:"inuse_bytes"`
-	InuseObjects []*int64         `json:"inuse_objects"`
-	GrowthBytes  int64            `json:"growth_bytes"`
-	BytesPerHour *float64         `json:"bytes_per_hour"`
-	Low          *float64         `json:"bytes_per_hour_low"`
-	High         *float64         `json:"bytes_per_hour_high"`
-	Rate         float64          `json:"rate"`
-	Resizing     bool             `json:"resizing"`
-	Old          *float64         `json:"old_share,omitempty"`
-	Imported     float64          `json:"imported_share,omitempty"`
-	Parts        []partJSON       `json:"parts,omitempty"`
-	Pool         *poolJSON        `json:"pool,omitempty"`
-	Holders      *holders.JSON    `json:"holders,omitempty"`
-	Advice       string           `json:"advice,omitempty"`
+	Label        string               `json:"label"`
+	Confidence   float64              `json:"confidence"`
+	Stacks       int                  `json:"stacks"`
+	SiteKey      identity.Key         `json:"site_key"`
+	KeyKind      identity.KeyKind     `json:"key_kind"`
+	PathKey      identity.Key         `json:"path_key"`
+	Blame        siteview.Blame       `json:"blame"`
+	Frames       []siteview.FrameJSON `json:"frames"`
+	InuseBytes   []*int64             `json:"inuse_bytes"`
+	InuseObjects []*int64             `json:"inuse_objects"`
+	GrowthBytes  int64                `json:"growth_bytes"`
+	BytesPerHour *float64             `json:"bytes_per_hour"`
+	Low          *float64             `json:"bytes_per_hour_low"`
+	High         *float64             `json:"bytes_per_hour_high"`
+	Rate         float64              `json:"rate"`
+	Resizing     bool                 `json:"resizing"`
+	Old          *float64             `json:"old_share,omitempty"`
+	Imported     float64              `json:"imported_share,omitempty"`
+	Parts        []partJSON           `json:"parts,omitempty"`
+	Pool         *poolJSON            `json:"pool,omitempty"`
+	Holders      *holders.JSON        `json:"holders,omitempty"`
+	Advice       string               `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
 	// Evidence are the measurements that the label rests on, of an explained site.

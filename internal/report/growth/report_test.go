@@ -134,8 +134,8 @@ func TestOneChanceOfASite(t *testing.T) {
 
 // TestOneResizeIsNoGrowingContainer: a table that became larger once may have its final size.
 func TestOneResizeIsNoGrowingContainer(t *testing.T) {
-	push := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::push_back"}
-	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{push}}, 1)
+	push := symbolize.Frame{Function: "std::vector<int, std::allocator<int> >::push_back"}
+	v := siteview.OfRun(&baseline.Site{Frames: []symbolize.Frame{push}}, 1)
 	for _, c := range []struct {
 		sizes  []int64
 		advice string
