@@ -105,7 +105,7 @@ func (g *Report) markdownPaths(p *text.Printer) {
 			p.Linef("    … and %s", units.Count(n, "more caller"))
 		}
 		p.Linef("")
-		if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
+		if line := holders.Line(g.Holders.Of(s.Members).Held); line != "" {
 			p.Linef("%s.", text.EscapeMarkdown(line))
 			p.Linef("")
 		}

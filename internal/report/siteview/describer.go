@@ -168,24 +168,6 @@ func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (ca
 	return Caller{}, false
 }
 
-// StackKey identifies the stack of a site in all processes of a program, with its lines and the functions below the one
-// that it is attributed to.
-func (d *Describer) StackKey(site symbolize.SiteID) identity.Key {
-	return stackKey(d.Frames([]symbolize.SiteID{site}))
-}
-
-// stackKey leaves out addresses, which differ between processes, unless nothing else is known.
-func stackKey(frames []FrameJSON) identity.Key {
-	out := make([]string, len(frames))
-	for i, f := range frames {
-		if f.Module != "" || f.Function != "" {
-			f.Address = ""
-		}
-		out[i] = fmt.Sprintf("%s %s %s %s %s %d", f.Module, f.Offset, f.Address, f.Function, f.File, f.Line)
-	}
-	return identity.StackKey(out)
-}
-
 func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return d.symbols.Stack(d.symbols.SiteStack(site))
 }
@@ -371,16 +353,7 @@ func isRuntime(c class.Class) bool {
 
 // group is the file or the module of a row's function; empty if rows are neither.
 func (d *Describer) group(l *symbolize.Location, frame int) string {
-	if d.by != sites.ByFile && d.by != sites.ByModule {
-		return ""
-	}
-	if (d.by == sites.ByFile || l.Script()) && frame >= 0 && l.Frames[frame].File != "" {
-		return text.Clean(symbolize.FileName(l.Frames[frame].File))
-	}
-	if m := d.symbols.Module(l); m != nil {
-		return text.Clean(m.Title())
-	}
-	return "(no file)"
+	return text.Clean(d.by.Group(d.symbols, l, frame))
 }
 
 // unnamed describes a place without a name by its module and offset and by a hint.
