@@ -243,17 +243,19 @@ func (s *Symbols) Module(l *Location) *Module {
 	return &s.Modules[l.Module]
 }
 
-// Frames returns the frames of a location with their module. A location without a name has one,
-// whose function is the label of the location.
-func (s *Symbols) Frames(l *Location) []Frame {
-	out := make([]Frame, max(1, len(l.Frames)))
-	for k := range out {
-		out[k] = s.Frame(l, k)
+// Frames returns the frames of a stack with their modules; see [Symbols.Frame].
+func (s *Symbols) Frames(stack ...LocationID) (out []Frame) {
+	for _, id := range stack {
+		l := &s.Locations[id]
+		for k := range max(1, len(l.Frames)) {
+			out = append(out, s.Frame(l, k))
+		}
 	}
 	return out
 }
 
-// Frame returns one of [Symbols.Frames].
+// Frame returns a frame of a location with its module. A location without a name has one frame, whose
+// function is the label of the location.
 func (s *Symbols) Frame(l *Location, k int) (f Frame) {
 	if l.Named() {
 		f = l.Frames[k]

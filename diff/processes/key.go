@@ -59,7 +59,7 @@ func (k *Keys) Of(s *growth.Site) Key {
 	if group := k.by.Group(k.symbols, l, ref.Frame); group != "" {
 		return Key{Program: k.program, Group: group}
 	}
-	frames := k.frames(stack[ref.Position:])
+	frames := k.symbols.Frames(stack[ref.Position:]...)
 	blamed := max(ref.Frame, 0)
 	site := identity.KeysOf(frames, blamed)
 	key := Key{Program: k.program, Site: site.Site}
@@ -72,13 +72,6 @@ func (k *Keys) Of(s *growth.Site) Key {
 	return key
 }
 
-func (k *Keys) frames(stack []symbolize.LocationID) (out []symbolize.Frame) {
-	for _, id := range stack {
-		out = append(out, k.symbols.Frames(&k.symbols.Locations[id])...)
-	}
-	return out
-}
-
 // stack returns the key of a stack with its lines. It leaves out addresses, which differ between
 // processes, unless nothing else is known.
 func (k *Keys) stack(stack []symbolize.LocationID) identity.Key {
@@ -88,7 +81,7 @@ func (k *Keys) stack(stack []symbolize.LocationID) identity.Key {
 		if l.Module != symbolize.NoModule && !l.MadeUp() {
 			offset = l.Offset
 		}
-		for _, f := range k.symbols.Frames(l) {
+		for _, f := range k.symbols.Frames(id) {
 			out = append(out, fmt.Sprintf("%s %#x %s %s %d", f.Module, offset, f.Function, f.File, f.Line))
 		}
 	}

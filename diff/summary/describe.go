@@ -27,7 +27,7 @@ func (s *scope) stackSite(c candidate) baseline.Site {
 		if blamed && i == ref.Position {
 			site.Blame = len(site.Frames) + max(ref.Frame, 0)
 		}
-		site.Frames = append(site.Frames, s.frames(&s.symbols.Locations[l])...)
+		site.Frames = append(site.Frames, s.frames(l)...)
 	}
 	return site
 }
@@ -46,7 +46,7 @@ func (s *scope) functionSite(c candidate) baseline.Site {
 }
 
 // frames are the functions at a location, with what a baseline keeps of them.
-func (s *scope) frames(l *symbolize.Location) (out []symbolize.Frame) {
+func (s *scope) frames(l symbolize.LocationID) (out []symbolize.Frame) {
 	for _, f := range s.symbols.Frames(l) {
 		out = append(out,
 			symbolize.Frame{Function: valid(f.Function), Module: valid(f.Module), File: valid(f.File), Line: f.Line})

@@ -125,11 +125,7 @@ func (d *Describer) keys(stack []symbolize.LocationID) identity.Keys {
 	if !ok {
 		return identity.KeysOf(nil, -1)
 	}
-	var frames []symbolize.Frame
-	for _, id := range stack[ref.Position:] {
-		frames = append(frames, d.symbols.Frames(&d.symbols.Locations[id])...)
-	}
-	return identity.KeysOf(frames, max(ref.Frame, 0))
+	return identity.KeysOf(d.symbols.Frames(stack[ref.Position:]...), max(ref.Frame, 0))
 }
 
 // Cause describes a function through which the call paths of a row grow. ref refers to it on the
