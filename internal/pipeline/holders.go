@@ -10,15 +10,51 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
-	"github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
+
+// Holders are what was seen of what holds the blocks of each site.
+type Holders map[symbolize.SiteID]HeldSite
+
+// HeldSite is what was seen of a site: its live samples, and those of them from the first half of the recording.
+type HeldSite struct {
+	answer.Held
+	Live, Old int
+}
+
+// Add adds what was seen of one call path of a site.
+func (h Holders) Add(site symbolize.SiteID, a *answer.Site) {
+	h[site] = h[site].with(HeldSite{a.Held, a.Live, a.Old})
+}
+
+// Of returns what was seen of some sites together.
+func (h Holders) Of(members []symbolize.SiteID) (seen HeldSite) {
+	for _, m := range members {
+		seen = seen.with(h[m])
+	}
+	seen.All = seen.Looked > 0 && seen.Looked == seen.Live
+	return seen
+}
+
+func (s HeldSite) with(other HeldSite) HeldSite {
+	return HeldSite{join(s.Held, other.Held), s.Live + other.Live, s.Old + other.Old}
+}
+
+func join(a, b answer.Held) answer.Held {
+	if b.Looked == 0 {
+		return a
+	}
+	return answer.Held{
+		Looked: a.Looked + b.Looked, By: answer.Merge(append(append([]answer.Holder{}, a.By...), b.By...)),
+	}
+}
 
 // maxImages is the number of process images of which there may be looks.
 const maxImages = 16
 
 // seen is what the recorder saw when it looked at processes last.
 type seen struct {
-	sites    holders.Sites
+	sites    Holders
 	resident *rss.Result
 	// refused is why it did not look, if it never did.
 	refused string
@@ -44,7 +80,7 @@ func (p *Pipeline) holders(in *Input) (s seen) {
 	if len(byStack) == 0 {
 		return s
 	}
-	s.sites = holders.Sites{}
+	s.sites = Holders{}
 	for id := range in.Stacks.Len() {
 		id := heapfile.StackID(id)
 		if site, ok := byStack[stackKey(in.Stacks.Addrs(id))]; ok {

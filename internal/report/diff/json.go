@@ -42,19 +42,19 @@ type tierJSON struct {
 }
 
 type deltaEntry struct {
-	Change        compare.Change   `json:"change"`
-	Delta         text.Counts      `json:"delta"`
-	Base          text.Counts      `json:"base"`
-	Current       text.Counts      `json:"current"`
-	BaseAtMost    *text.Counts     `json:"base_at_most,omitempty"`
-	CurrentAtMost *text.Counts     `json:"current_at_most,omitempty"`
-	NoiseBytes    float64          `json:"noise_bytes"`
-	MatchedBy     string           `json:"matched_by"`
-	Moved         bool             `json:"moved"`
-	Stacks        int              `json:"stacks"`
-	Blame         siteview.Blame   `json:"blame"`
-	Frames        []siteview.Frame `json:"frames"`
-	Advice        string           `json:"advice,omitempty"`
+	Change        compare.Change       `json:"change"`
+	Delta         text.Counts          `json:"delta"`
+	Base          text.Counts          `json:"base"`
+	Current       text.Counts          `json:"current"`
+	BaseAtMost    *text.Counts         `json:"base_at_most,omitempty"`
+	CurrentAtMost *text.Counts         `json:"current_at_most,omitempty"`
+	NoiseBytes    float64              `json:"noise_bytes"`
+	MatchedBy     string               `json:"matched_by"`
+	Moved         bool                 `json:"moved"`
+	Stacks        int                  `json:"stacks"`
+	Blame         siteview.Blame       `json:"blame"`
+	Frames        []siteview.FrameJSON `json:"frames"`
+	Advice        string               `json:"advice,omitempty"`
 }
 
 // JSON writes the result as heaplapse.diff/1, all rows.

@@ -103,14 +103,14 @@ type persistJSON struct {
 }
 
 type persistEntry struct {
-	Stayed        int64            `json:"stayed_bytes"`
-	StayedObjects int64            `json:"stayed_objects"`
-	Certain       *int64           `json:"certain_bytes"`
-	AtMost        bool             `json:"stayed_at_most,omitempty"`
-	At            []text.Counts    `json:"at"`
-	Stacks        int              `json:"stacks"`
-	Blame         siteview.Blame   `json:"blame"`
-	Frames        []siteview.Frame `json:"frames"`
+	Stayed        int64                `json:"stayed_bytes"`
+	StayedObjects int64                `json:"stayed_objects"`
+	Certain       *int64               `json:"certain_bytes"`
+	AtMost        bool                 `json:"stayed_at_most,omitempty"`
+	At            []text.Counts        `json:"at"`
+	Stacks        int                  `json:"stacks"`
+	Blame         siteview.Blame       `json:"blame"`
+	Frames        []siteview.FrameJSON `json:"frames"`
 }
 
 // JSON writes the result as heaplapse.persist/1, all rows.

@@ -159,7 +159,7 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 		}
 		p.Linef("   %-9s %s", of, line)
 	}
-	for _, line := range holders.Lines(g.Holders.Of(s.Members)) {
+	for _, line := range holders.Lines(g.Holders.Of(s.Members).Held) {
 		p.Linef("   %s", line)
 	}
 	for _, line := range g.stacks(s, max(1, g.Stacks)) {

@@ -42,11 +42,14 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 		row := ProcessRow{
 			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: p.CommandLine(),
 			Verdict: string(p.Verdict), Label: string(p.Verdict),
-			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
+			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-",
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}
 		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
 			row.Label += " " + text.ShortPercent(*p.Chance)
+		}
+		if s := p.worst(); s != nil {
+			row.Site = s.heading
 		}
 		if h := p.Heap; h != nil {
 			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)

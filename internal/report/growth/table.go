@@ -111,7 +111,7 @@ func (g *Report) TableRows() []TableRow {
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
 		row := g.row(strconv.Itoa(i+1), &s, v)
-		held := holders.Line(g.Holders.Of(s.Members)) // that of each site is told
+		held := holders.Line(g.Holders.Of(s.Members).Held) // that of each site is told
 		for _, r := range g.remarks(&s, v, apart[s.Members[0]]) {
 			if !made[r] || g.GroupBy == sites.ByStack || r == held {
 				made[r] = true
@@ -185,15 +185,15 @@ func (g *Report) remarks(s *growth.Site, v siteview.View, apart string) (lines [
 	if apart != "" {
 		lines = append(lines, apart)
 	}
-	if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
-		lines = append(lines, line)
-	} else if why := g.Holders.Why(s.Members); why != "" && s.Label.IsSuspicious() {
-		lines = append(lines, why)
+	if held := g.Holders.Of(s.Members); holders.Line(held.Held) != "" {
+		lines = append(lines, holders.Line(held.Held))
+	} else if len(g.Holders) > 0 && s.Label.IsSuspicious() {
+		lines = append(lines, holders.Why(held))
 	}
 	if line := parts(s); line != "" {
 		lines = append(lines, line)
 	}
-	if line := pooled(s, processes.LeaksIn(JudgedOf(g.Processes), g.keyOf(s, v))); line != "" {
+	if line := pooled(s, processes.LeaksIn(g.All, g.Key(s))); line != "" {
 		lines = append(lines, line)
 	}
 	lines = append(lines, g.losses(s, path, width)...)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
-	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
 
 func TestPhrase(t *testing.T) {
@@ -87,32 +87,20 @@ func TestLine(t *testing.T) {
 	assert.Equal(t, "held by g → Session", JSONOf(held).By[0].Text)
 }
 
-func TestSites(t *testing.T) {
-	s := Sites{}
+func TestWhy(t *testing.T) {
 	g := answer.Holder{Blocks: 9, Kind: answer.Global, Name: "g"}
-	two := &answer.Site{Live: 20, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{g}}}
-	s.Add(1, two)
-	s.Add(1, two)
-	s.Add(2, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 1, By: []answer.Holder{{Blocks: 1, Kind: answer.Lost}}}})
-	s.Add(4, &answer.Site{Live: 30, Old: 2})
-	held := s.Of([]symbolize.SiteID{1, 2, 3})
-	assert.Equal(t, 19, held.Looked)
-	assert.Equal(t, 18, held.By[0].Blocks)
-	assert.Zero(t, Sites(nil).Of([]symbolize.SiteID{1}))
-	assert.Empty(t, s.Why([]symbolize.SiteID{1}))
-	assert.Empty(t, Sites(nil).Why([]symbolize.SiteID{1}))
-	assert.Contains(t, s.Why([]symbolize.SiteID{3}), "too few live samples when the recorder looked last")
+	assert.Empty(t, Why(pipeline.HeldSite{Live: 20, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{g}}}))
+	assert.Contains(t, Why(pipeline.HeldSite{}), "too few live samples when the recorder looked last")
 	assert.Equal(t, "what holds it is not known: when the recorder looked last, 2 of its 30 live samples were from the first half of "+
-		"the recording, and 8 are needed; a longer recording tells it", s.Why([]symbolize.SiteID{4}))
+		"the recording, and 8 are needed; a longer recording tells it", Why(pipeline.HeldSite{Live: 30, Old: 2}))
+	assert.Equal(t, "what holds it differs from block to block", Why(pipeline.HeldSite{
+		Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost}, {Blocks: 4, Kind: answer.Global, Name: "g"}}},
+	}))
 	few := answer.Held{Looked: 2, By: []answer.Holder{{Blocks: 2, Kind: answer.Global, Name: "g"}}}
-	s.Add(6, &answer.Site{Live: 2, Old: 2, Held: few})
-	s.Add(7, &answer.Site{Live: 3, Old: 2, Held: few})
-	assert.Equal(t, "held by g   2 of 2", Line(s.Of([]symbolize.SiteID{6})))
-	assert.Empty(t, Line(s.Of([]symbolize.SiteID{7})))
-	assert.Empty(t, s.Why([]symbolize.SiteID{6}))
-	s.Add(5, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost},
-		{Blocks: 4, Kind: answer.Global, Name: "g"}}}})
-	assert.Equal(t, "what holds it differs from block to block", s.Why([]symbolize.SiteID{5}))
+	assert.NotEmpty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))
+	few.All = true
+	assert.Equal(t, "held by g   2 of 2", Line(few))
+	assert.Empty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))
 }
 
 func TestReport(t *testing.T) {

@@ -551,7 +551,7 @@ func workersOf(t *testing.T) *Document {
 	pages := Pages{Options: Options{Tool: "test", Processes: len(all)}}
 	for _, g := range all {
 		for _, other := range all {
-			g.Processes = append(g.Processes, other.Judged())
+			g.Processes = append(g.Processes, other.OwnProcess())
 		}
 		require.NoError(t, pages.Add(g))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
@@ -77,6 +78,10 @@ func (c *Console) Words(n pipeline.Notice) string {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
 		return "not found, so their functions have no names: " + strings.Join(list, ", ") + " (see --sysroot, --binary)"
+	case pipeline.OtherProcesses:
+		return n.Text + text.OtherProcesses(flagname.All())
+	case pipeline.UnnamedFunctions:
+		return "no names in the bundle: " + siteview.Unnamed{Unnamed: n.Unnamed}.Sentence(flagname.All())
 	case pipeline.SkippedBaseline:
 		return n.Text + "; left out because of --force"
 	}
