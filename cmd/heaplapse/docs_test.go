@@ -128,13 +128,13 @@ func find(t *testing.T, name string) document {
 	return list[at]
 }
 
-// buildCommand returns a new directory with the program in it.
+// buildCommand returns a directory with the program in it, as it is built for users.
 func buildCommand(t *testing.T) string {
 	t.Helper()
-	bin := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "heaplapse"), ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return bin
+	dir := filepath.Join(sharedDir(), "bin")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	built(t, "bin/heaplapse", "go", "build")
+	return dir
 }
 
 // TestDocumentedSessions runs every session of the documents and compares its output. With -update
