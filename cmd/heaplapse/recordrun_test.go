@@ -70,10 +70,18 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// server compiles server.cc.
+// server compiles server.cc. Tests share the program.
 func server(t *testing.T) string {
 	t.Helper()
 	return built(t, "server", "g++", "-g", "-O1", "-fno-omit-frame-pointer", program(t, "server.cc"))
+}
+
+// ownServer returns a copy of the server, which the test may change.
+func ownServer(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "server")
+	require.NoError(t, command("", "cp", server(t), path))
+	return path
 }
 
 // recordRun is one call of record.
