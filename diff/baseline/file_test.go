@@ -69,6 +69,7 @@ func TestWriteIsDeterministic(t *testing.T) {
 
 // TestSizeOfALargeRun writes 3,000 sites of 12 frames, the largest number that is kept.
 func TestSizeOfALargeRun(t *testing.T) {
+	testutil.NoRace(t)
 	require.Less(t, len(written(t, run(3000))), 600<<10)
 }
 
@@ -101,6 +102,7 @@ func zipped(text []byte) []byte {
 
 // TestDamagedFiles checks that an error names the file, the damage, and the remedy.
 func TestDamagedFiles(t *testing.T) {
+	testutil.NoRace(t)
 	whole := written(t, run(5))
 	text := string(content(t, whole))
 	change := func(old, replacement string) []byte {
