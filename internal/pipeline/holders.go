@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -77,17 +78,40 @@ func (p *Pipeline) holders(in *Input) (s seen) {
 		}
 		s.refused = look.Refused
 	}
+	s.sites = in.holders(byStack)
+	return s
+}
+
+// holders returns what was seen of each site; nil if that is nothing. The key of a call path is that of stackKey.
+func (in *Input) holders(byStack map[string]*answer.Site) Holders {
 	if len(byStack) == 0 {
-		return s
+		return nil
 	}
-	s.sites = Holders{}
+	h := Holders{}
 	for id := range in.Stacks.Len() {
 		id := heapfile.StackID(id)
 		if site, ok := byStack[stackKey(in.Stacks.Addrs(id))]; ok {
-			s.sites.Add(in.Symbols.Site(id), site)
+			h.Add(in.Symbols.Site(id), site)
 		}
 	}
-	return s
+	return h
+}
+
+// Seen names the sites of a look at a process that is being recorded: those that its snapshots have by now. The caller
+// closes the input.
+func (p *Pipeline) Seen(ctx context.Context, dir string, look *answer.Look, o *Source) (*Input, Holders, error) {
+	in, err := p.Open([]string{dir}, o, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.Name(ctx, in, o); err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	byStack := map[string]*answer.Site{}
+	for i := range look.Sites {
+		byStack[stackKey(look.Sites[i].Stack)] = &look.Sites[i]
+	}
+	return in, in.holders(byStack), nil
 }
 
 // newestLook returns the newest look at a process image, or nil. A file that cannot be used is reported.
