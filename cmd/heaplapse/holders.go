@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -83,5 +84,5 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	return f.Render(a.Out, &holdersreport.Report{Look: look, All: a.Verbose, Width: width})
+	return f.Render(a.Out, &holdersreport.Report{Look: look, All: a.Verbose, Width: width, Flags: flagname.All()})
 }
