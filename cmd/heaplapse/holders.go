@@ -90,7 +90,7 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	r := &holdersreport.Report{Look: look, Top: f.top, All: a.Verbose, Width: width}
+	r := &holdersreport.Report{Look: look, Top: f.top, All: a.Verbose, Width: width, Flags: flagname.All()}
 	if recorded {
 		source := &pipeline.Source{Process: strconv.Itoa(pid), Symbols: symbols}
 		in, seen, err := a.Pipeline().Seen(ctx, running.Dir, look, source)
@@ -99,7 +99,7 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 			return f.Render(a.Out, r)
 		}
 		defer in.Close()
-		r.Sites = holdersreport.NamedSites(in, seen, siteview.Options{Flags: flagname.All()})
+		r.Sites = holdersreport.NamedSites(in, seen, siteview.Options{Flags: r.Flags})
 	}
 	return f.Render(a.Out, r)
 }

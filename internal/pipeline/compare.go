@@ -9,7 +9,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 )
 
 // Compare compares the last snapshots at two paths, without those of an exit. The process of
@@ -54,11 +53,16 @@ func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.S
 	return side, err
 }
 
+// SideError is the error of a process that one of two paths does not have. A process may be named for each.
+type SideError struct{ error }
+
+func (e *SideError) Unwrap() error { return e.error }
+
 // openSide opens the series at one of two paths. The caller closes it.
 func (p *Pipeline) openSide(path string, o *Source) (*Input, error) {
 	in, err := p.Open([]string{path}, o, nil)
 	if errors.Is(err, series.ErrNoProcess) {
-		return nil, fmt.Errorf("%s: %w%s", path, err, p.Flags.If(option.Process, "; %s BASE,CURRENT names one of each PATH"))
+		return nil, &SideError{fmt.Errorf("%s: %w", path, err)}
 	}
 	return in, err
 }

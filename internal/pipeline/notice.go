@@ -14,7 +14,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -198,7 +197,7 @@ func (p *Pipeline) tellDebugFiles(symbols *symbolize.Symbols, named []string) {
 	for _, path := range named {
 		if why := unusedDebugFile(symbols, path); why != "" {
 			p.Tell(Notice{
-				Kind: UnusedDebugFile, Subject: path, Text: fmt.Sprintf("%s %s: %s", p.Flags.Of(option.DebugDir), path, why),
+				Kind: UnusedDebugFile, Subject: path, Text: path + ": " + why,
 			})
 		}
 	}

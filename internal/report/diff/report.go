@@ -266,8 +266,7 @@ func (d *Report) rest(p *text.Printer, shown int) {
 		sum += delta.InuseBytes
 	}
 	if n := len(d.Rows) - shown; n > 0 {
-		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum),
-			d.Flags.If(option.Top, ": %s %d shows them", len(d.Rows)))
+		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(d.Flags, len(d.Rows)))
 	}
 	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
 		p.Linef("… and %s at sites that the files do not list", units.SignedBytes(h.InuseBytes))

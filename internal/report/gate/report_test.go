@@ -336,6 +336,7 @@ func render(t *testing.T, g *gatereport.Report, form string) string {
 func rendered(result *gate.Result) *gatereport.Report {
 	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3", Flags: option.Flags{
 		option.Force: "--force", option.Work: "--work", option.Top: "--top", option.TextOutput: "--text -",
+		option.GateCommand: "heaplapse gate", option.BaselineSave: "heaplapse baseline save",
 	}}
 }
 

@@ -67,8 +67,8 @@ func (g *Report) explained() ([]selected, error) {
 			g.Flags.Of(option.Explain), err)
 	case len(out) == 0:
 		return nil, fmt.Errorf(
-			"%s %s: no judged site has this name, and no caller of a site in the table; heaplapse top lists all functions, %s stack judges each call path",
-			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.GroupBy),
+			"%s %s: no judged site has this name, and no caller of a site in the table; %s lists all functions, %s stack judges each call path",
+			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.TopCommand), g.Flags.Of(option.GroupBy),
 		)
 	}
 	return out, nil

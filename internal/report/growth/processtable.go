@@ -8,7 +8,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -197,8 +196,7 @@ func (g *Report) ProcessTable(n int) (lines []string) {
 		lines = append(lines, columns.row(&table, r)...)
 	}
 	if more := len(all) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"),
-			g.Flags.If(option.Top, ": %s %d shows them", len(all))))
+		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"), text.ShowAll(g.Flags, len(all))))
 	}
 	return lines
 }

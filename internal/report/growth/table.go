@@ -10,7 +10,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -49,8 +48,7 @@ func (g *Report) table(p *text.Printer) {
 		}
 	}
 	if n := len(g.Result.Sites) - len(text.FirstRows(g.Result.Sites, g.Top)); n > 0 {
-		p.Linef("… and %s%s", units.Count(n, "more site"),
-			g.Flags.If(option.Top, ": %s %d shows them", len(g.Result.Sites)))
+		p.Linef("… and %s%s", units.Count(n, "more site"), text.ShowAll(g.Flags, len(g.Result.Sites)))
 	}
 }
 

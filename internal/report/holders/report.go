@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -21,6 +22,8 @@ type Report struct {
 	// All selects all holders of a group, not only the most frequent ones.
 	All   bool
 	Width int // of the terminal, or 0
+	// Flags are those that the text advises.
+	Flags option.Flags
 }
 
 // most is the number of holders of a group that are shown.
@@ -51,8 +54,8 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if l.Recorded && len(r.Sites) == 0 {
 		line("")
-		line("heaplapse records this process: \"heaplapse growth DIRECTORY\", with the directory of that recording, " +
-			"tells what holds the memory of each line of code.")
+		line("heaplapse records this process: \"%s DIRECTORY\", with the directory of that recording, "+
+			"tells what holds the memory of each line of code.", r.Flags.Of(option.GrowthCommand))
 	}
 	return p.Err
 }

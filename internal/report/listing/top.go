@@ -165,8 +165,7 @@ func (t *Top) Text(w io.Writer) error {
 		}
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
-		p.Linef("… and %s%s", units.Count(n, "more function"),
-			t.Flags.If(option.Top, ": %s %d shows them", len(t.Rows)))
+		p.Linef("… and %s%s", units.Count(n, "more function"), text.ShowAll(t.Flags, len(t.Rows)))
 	}
 	siteview.Unnamed{Unnamed: t.Unnamed}.Text(p, t.Flags)
 	return p.Err
@@ -183,8 +182,7 @@ func (t *Top) processTable(p *text.Printer) {
 		p.Linef("%10s  %s", show(t.Type, r.Value), text.Message(r.Title()))
 	}
 	if n := len(t.Processes) - len(rows); n > 0 {
-		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"),
-			t.Flags.If(option.Top, ": %s %d shows them", len(t.Processes)))
+		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"), text.ShowAll(t.Flags, len(t.Processes)))
 	}
 	p.Linef("")
 }

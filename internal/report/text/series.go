@@ -30,9 +30,12 @@ func AllWarnings(s *series.Series, f option.Flags) []heapfile.Warning {
 	return out
 }
 
+// ShowAll is how to see all rows of a table.
+func ShowAll(f option.Flags, all int) string { return f.If(option.Top, ": %s %d shows them", all) }
+
 // OtherProcesses is how to see the other processes of a recording.
 func OtherProcesses(f option.Flags) string {
-	return f.If(option.Process, " (%s chooses another; heaplapse growth judges all)")
+	return f.If(option.Process, " (%s chooses another; %s judges all)", f.Of(option.GrowthCommand))
 }
 
 // OtherMethod tells that two runs were recorded in different ways, and what to do.
