@@ -259,7 +259,7 @@ func TestFilesOfOtherSchemas(t *testing.T) {
 	require.ErrorContains(t, err, `has the schema "heaplapse.fleet.runs/1", want heaplapse.fleet.sites/1`)
 }
 
-// olderSite is a row of the table sites as heaplapse 0.1 wrote it: without the line.
+// olderSite is a row of the table sites as heaplapse 0.1 wrote it: without the line and what follows the call paths.
 type olderSite struct {
 	Night      string  `parquet:"night,dict"`
 	RunID      string  `parquet:"run_id,dict"`
