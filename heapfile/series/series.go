@@ -85,6 +85,7 @@ type Series struct {
 	found    []sourceFile           // all, in the order in which they were found
 	check    func(more int64) error // may be nil
 	than     time.Duration          // of Options.OlderThan
+	before   time.Time              // of BornBefore; zero: no limit
 	// recording is closed with the series; may be nil.
 	recording *Recording
 }

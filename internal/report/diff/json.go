@@ -19,6 +19,7 @@ type resultJSON struct {
 	SameProcess    bool         `json:"same_process"`
 	HasAlloc       bool         `json:"has_alloc"`
 	Delta          text.Counts  `json:"delta"`
+	BornBefore     *time.Time   `json:"born_before,omitempty"`
 	Filtered       bool         `json:"filtered"`
 	Shown          text.Counts  `json:"shown"`
 	Matched        []tierJSON   `json:"matched"`
@@ -64,6 +65,10 @@ func (d *Report) JSON(w io.Writer) error {
 		HasAlloc: d.HasAlloc(), Delta: text.Counts(d.Total()), Filtered: d.Current.Filter != nil,
 		Shown: text.Counts(d.Shown()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
 		Unchanged: d.Unchanged, Sites: []deltaEntry{},
+	}
+	if limit := d.Current.Series.Limit(); !limit.IsZero() {
+		limit = limit.UTC()
+		out.BornBefore = &limit
 	}
 	for i, t := range d.Tiers {
 		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})

@@ -31,6 +31,9 @@ func (d *Report) Text(w io.Writer) error {
 	side(p, "BASE   ", d.Base.Head, "")
 	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
 	d.totals(p)
+	if limit := d.Current.Series.Limit(); !limit.IsZero() {
+		p.Linef("only what was allocated before %s UTC counts, in both", limit.UTC().Format(time.DateTime))
+	}
 	d.tiers(p)
 	if base, current := d.Base.Series.Method(), d.Current.Series.Method(); base != current && base != "" && current != "" {
 		p.Linef("recorded %s", text.OtherMethod("base", base, "current", current))
