@@ -159,8 +159,8 @@ func visibleIn(bytes []int64) []int {
 	return out
 }
 
-// pick returns the values with some indices; nil of no values. If indices are nil, it is the list
-// itself.
+// pick returns the values with some indices, or the list itself if indices are nil. A nil list stays
+// nil.
 func pick(list []float64, indices []int) []float64 {
 	if list == nil || indices == nil {
 		return list

@@ -38,8 +38,8 @@ const batch = 256
 func (j *judgement) sites(groups [][]symbolize.SiteID) iter.Seq[judged] {
 	return func(yield func(judged) bool) {
 		for first := 0; first < len(groups); first += batch {
-			for _, verdict := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
-				if !yield(verdict) {
+			for _, v := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
+				if !yield(v) {
 					return
 				}
 			}
@@ -150,13 +150,14 @@ func (j *judgement) follows(path symbolize.SiteID, members []symbolize.SiteID) b
 	return stats.Explained(own, rest) >= sameCurve
 }
 
-// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs once, such as that
-// of a module that is imported, does not leak: the probability of a leak is that of the other call paths.
+// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs
+// once, such as that of a module that is imported, does not leak: the probability of a leak is that
+// of the other call paths.
 func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	return j.siteOf(j.columns.Sum(ids), ids, inStep)
 }
 
-// siteOf is site, of call paths whose sum is known.
+// siteOf is site for call paths whose sum is known.
 func (j *judgement) siteOf(column sites.Column, ids []symbolize.SiteID, inStep float64) Site {
 	first, last := j.ends(column)
 	s := Site{Gained: last - first, Held: last, Members: j.byGrowth(ids)}
