@@ -25,16 +25,16 @@ type Cause struct {
 // causes are the functions through which many sites grow, or the sum of the small sites.
 type causes struct {
 	list []Cause
-	// leaking is the number of causes that leak, and explained the share of the heap's growth that is below them or on
-	// sites that leak; 0 if none leaks.
+	// leaking is the number of causes that leak, and explained the share of the heap's growth that
+	// is below them or on sites that leak; 0 if none leaks.
 	leaking   int
 	explained float64
 	// tested is the number of curves of small sites that were judged.
 	tested int
 }
 
-// causes finds the causes. If no function explains why the heap grows in small sites, that is their sum. members are
-// the call paths by group.
+// causes finds the causes. If no function explains why the heap grows in small sites, that is their
+// sum. members are the call paths by group.
 func (j *judgement) causes(members [][]symbolize.SiteID, l *listing, h *heap) (out causes) {
 	out.list = j.functionCauses(members, l.explained)
 	sites := tallyOf(l.sites)
@@ -83,8 +83,9 @@ func (j *judgement) smallSites(l *listing) []Cause {
 	return []Cause{c}
 }
 
-// functionCauses are the functions that explain the growth of many sites, if their sum may leak. members are
-// the call paths by group. Growth that is explained, and that of code of modules, which runs once, is no part of it.
+// functionCauses are the functions that explain the growth of many sites, if their sum may leak.
+// members are the call paths by group. Growth that is explained, and that of code of modules, which
+// runs once, is no part of it.
 func (j *judgement) functionCauses(members [][]symbolize.SiteID, explained map[symbolize.SiteID]bool) (out []Cause) {
 	least := int64(j.options.MinGrowth)
 	left := j.heapGained
@@ -111,9 +112,11 @@ func (j *judgement) functionCauses(members [][]symbolize.SiteID, explained map[s
 		for _, i := range found.Paths {
 			below = append(below, ids[i])
 		}
-		c := Cause{Site: j.site(below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
+		column := j.columns.Sum(below)
+		share := min(1, float64(found.Growth)/float64(j.heapGained))
+		c := Cause{Site: j.siteOf(column, below, 0), Sites: found.Sites, Share: share}
 		if found.Growth >= least && c.Label.IsSuspicious() {
-			c.Site = j.withValues(c.Site)
+			c.Site = withValues(c.Site, column)
 			c.Blame = functions.find(j.stack(c.Members[0]), found.Function)
 			out = append(out, c)
 		}
@@ -145,8 +148,9 @@ func newFunctions(s *symbolize.Symbols, blamer *class.Blamer) *functions {
 	return &functions{symbols: s, blamer: blamer, keys: group.NewFunctions(s), known: known}
 }
 
-// of returns the functions of a call path, leaf first. A function of a library that calls the program's own
-// code, such as that of a web framework, is none: it does not request what the program keeps.
+// of returns the functions of a call path, leaf first. A function of a library that calls the
+// program's own code, such as that of a web framework, is none: it does not request what the
+// program keeps.
 func (f *functions) of(stack []symbolize.LocationID) (out []int) {
 	own := false
 	for _, l := range stack {

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -35,7 +36,7 @@ const (
 	largestStep = 3
 )
 
-// cohortOf looks at the groups of a process. A group that a snapshot hides does not count.
+// cohortOf looks at the groups of a process.
 func cohortOf(c *curves, groups [][]symbolize.SiteID, minBytes int64) cohort {
 	n := c.Len() - 1
 	if n < 1 {
@@ -43,20 +44,13 @@ func cohortOf(c *curves, groups [][]symbolize.SiteID, minBytes int64) cohort {
 	}
 	out := cohort{steps: make([][]float64, len(groups)), all: make([]float64, n)}
 	increments := make([][]float64, n)
-	stride := (len(groups) + mostGroups - 1) / max(1, mostGroups)
-	for i := 0; i < len(groups); i += max(1, stride) {
-		column := c.columns.Sum(groups[i])
-		bytes, alloc := column.Bytes[c.First:c.Last+1], column.Alloc[c.First:c.Last+1]
-		if slices.Contains(bytes, sites.Hidden) {
-			continue
+	stride := max(1, (len(groups)+mostGroups-1)/mostGroups)
+	for i, m := range c.moves(groups, stride, minBytes) {
+		if m.steps != nil {
+			out.add(i*stride, m.steps)
 		}
-		if float64(bytes[n]-bytes[0]) >= trend.LeastScale*float64(minBytes) {
-			out.add(i, bytes)
-		}
-		if c.hasAlloc && isActive(alloc) {
-			for k, share := range shares(alloc) {
-				increments[k] = append(increments[k], share)
-			}
+		for k, share := range m.increments {
+			increments[k] = append(increments[k], share)
 		}
 	}
 	if len(increments[0]) >= leastActive {
@@ -65,9 +59,34 @@ func cohortOf(c *curves, groups [][]symbolize.SiteID, minBytes int64) cohort {
 	return out
 }
 
+// moves are when a group grows and allocates: its steps and those of its allocated bytes, both over
+// the growth. They are nil of a group that did not grow, or does not allocate all the time, and of
+// one that a snapshot hides.
+type moves struct{ steps, increments []float64 }
+
+// moves are those of each stride-th group.
+func (c *curves) moves(groups [][]symbolize.SiteID, stride int, minBytes int64) []moves {
+	out := make([]moves, (len(groups)+stride-1)/stride)
+	onAllProcessors(len(out), func(numbers iter.Seq[int]) {
+		for i := range numbers {
+			column := c.columns.Sum(groups[i*stride])
+			bytes, alloc := column.Bytes[c.First:c.Last+1], column.Alloc[c.First:c.Last+1]
+			if slices.Contains(bytes, sites.Hidden) {
+				continue
+			}
+			if float64(bytes[len(bytes)-1]-bytes[0]) >= trend.LeastScale*float64(minBytes) {
+				out[i].steps = shares(bytes)
+			}
+			if c.hasAlloc && isActive(alloc) {
+				out[i].increments = shares(alloc)
+			}
+		}
+	})
+	return out
+}
+
 // add adds the steps of a group.
-func (c *cohort) add(group int, bytes []int64) {
-	steps := shares(bytes)
+func (c *cohort) add(group int, steps []float64) {
 	for k := range steps {
 		steps[k] = max(-largestStep, min(largestStep, steps[k]))
 		c.all[k] += steps[k]
@@ -98,8 +117,8 @@ func isActive(alloc []int64) bool {
 	return rises > 0 && alloc[len(alloc)-1] > alloc[0] && float64(rises) >= math.Floor(activeShare*float64(len(alloc)-1))
 }
 
-// sumOfMedians sums the median shares of each interval. A site that allocates most of the bytes counts as
-// much as any other: its load may change by itself.
+// sumOfMedians sums the median shares of each interval. A site that allocates most of the bytes
+// counts as much as any other: its load may change by itself.
 func sumOfMedians(increments [][]float64) []float64 {
 	out := make([]float64, len(increments)+1)
 	for k, shares := range increments {

@@ -53,7 +53,8 @@ func TestWorkIsThatOfMostSites(t *testing.T) {
 	}
 }
 
-// TestWorkNeedsManySites: with few sites that allocate all the time, the work is the processor time.
+// TestWorkNeedsManySites: with few sites that allocate all the time, the work is the processor
+// time.
 func TestWorkNeedsManySites(t *testing.T) {
 	once := func(_, i int) float64 { return 1e6 * float64(min(i, 1)) }
 	c, groups := madeUpCurves(20, 25, once, once)
@@ -63,8 +64,8 @@ func TestWorkNeedsManySites(t *testing.T) {
 	require.Equal(t, work{done: c.processor}, workOf(&c.window, &cohort))
 }
 
-// TestSitesGrowInStep: half of the sites grow at the same moments, as code does that something builds
-// anew; the others grow at moments of their own.
+// TestSitesGrowInStep: half of the sites grow at the same moments, as code does that something
+// builds anew; the others grow at moments of their own.
 func TestSitesGrowInStep(t *testing.T) {
 	const n = 30
 	bytes := func(site, i int) float64 {
@@ -117,8 +118,8 @@ func TestOneSnapshotHasNoCohort(t *testing.T) {
 	require.Zero(t, cohort.inStep(3))
 }
 
-// TestMedianRise: the sites that exist early tell how the sites of a process rise, whether it was recorded from its
-// start on or not.
+// TestMedianRise: the sites that exist early tell how the sites of a process rise, whether it was
+// recorded from its start on or not.
 func TestMedianRise(t *testing.T) {
 	doubling := func(_, i int) float64 { return mebibyte * math.Pow(2, float64(i)/6) }
 	rising := func(site, i int) float64 { return mebibyte * float64(i*(site+1)) } // from nothing, all alike

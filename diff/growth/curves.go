@@ -1,7 +1,9 @@
 package growth
 
 import (
+	"iter"
 	"slices"
+	"sync"
 
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -30,15 +32,26 @@ type columns interface {
 func curvesOf(w window, all columns) curves {
 	c := curves{window: w, columns: all, gained: make([]int64, all.Len()), visible: make([]int64, len(w.series.Heads))}
 	var rises []float64
-	for i := range c.gained {
-		column := c.column(symbolize.SiteID(i))
-		first, last := c.ends(column)
-		c.gained[i] = last - first
-		addVisible(c.visible, column)
-		if live := c.live(column); changes(live) && trend.Early(live) >= leastRising {
-			rises = append(rises, trend.Rise(live))
+	var mu sync.Mutex
+	onAllProcessors(all.Len(), func(numbers iter.Seq[int]) {
+		var some []float64
+		visible := make([]int64, len(c.visible))
+		for i := range numbers {
+			column := c.column(symbolize.SiteID(i))
+			first, last := c.ends(column)
+			c.gained[i] = last - first
+			addVisible(visible, column)
+			if live := c.live(column); changes(live) && trend.Early(live) >= leastRising {
+				some = append(some, trend.Rise(live))
+			}
 		}
-	}
+		mu.Lock()
+		defer mu.Unlock()
+		rises = append(rises, some...)
+		for i, b := range visible {
+			c.visible[i] += b
+		}
+	})
 	c.medianRise = largerMedian(rises)
 	return c
 }
@@ -48,8 +61,8 @@ func (c *curves) column(id symbolize.SiteID) sites.Column {
 	return c.columns.Sum([]symbolize.SiteID{id})
 }
 
-// leastRising is the minimum size in bytes of a call path whose rise is a sign of load. Those of a few objects rise by
-// chance.
+// leastRising is the minimum size in bytes of a call path whose rise is a sign of load. Those of a
+// few objects rise by chance.
 const leastRising = 4 << 10
 
 // changes reports whether some of the values differ from the first.
@@ -57,8 +70,8 @@ func changes(v []float64) bool {
 	return slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
 }
 
-// largerMedian returns the median, the larger one of two; 0 of no values. Rising load moves many call paths at once, a
-// leak one.
+// largerMedian returns the median, the larger one of two; 0 of no values. Rising load moves many
+// call paths at once, a leak one.
 func largerMedian(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -117,7 +130,8 @@ func (w *window) points(c sites.Column, clock work) trend.Points {
 // leastOther is the least number of points in another process image that count as evidence.
 const leastOther = 3
 
-// otherPoints are the visible values of a column in the other process image; nil if they are too few.
+// otherPoints are the visible values of a column in the other process image; nil if they are too
+// few.
 func (w *window) otherPoints(c sites.Column) *trend.Points {
 	if w.other == nil {
 		return nil
@@ -145,7 +159,8 @@ func visibleIn(bytes []int64) []int {
 	return out
 }
 
-// pick returns the values with some indices; nil of no values. If indices are nil, it is the list itself.
+// pick returns the values with some indices, or the list itself if indices are nil. A nil list stays
+// nil.
 func pick(list []float64, indices []int) []float64 {
 	if list == nil || indices == nil {
 		return list
@@ -184,9 +199,8 @@ func subtractVisible(sum []int64, c sites.Column) {
 	}
 }
 
-// withValues returns a site with its values in all snapshots.
-func (c *curves) withValues(s Site) Site {
-	column := c.columns.Sum(s.Members)
+// withValues returns a site with its values in all snapshots, which are those of its column.
+func withValues(s Site, column sites.Column) Site {
 	n := len(column.Bytes)
 	s.Bytes, s.Objects, s.Visible = make([]int64, n), make([]int64, n), make([]bool, n)
 	for i, b := range column.Bytes {

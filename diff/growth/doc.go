@@ -9,8 +9,8 @@
 //
 // # Steps
 //
-// [Judge] is one pipeline. A step is a function of the results of the steps before it, and none changes what an earlier
-// one returned:
+// [Judge] is one pipeline. A step is a function of the results of the steps before it, and none
+// changes what an earlier one returned:
 //
 //	window.go   window    which snapshots are judged, each of the others with a reason, and facts about all of them
 //	gap.go      gap       the time after the last snapshot in which the process did not allocate
@@ -24,8 +24,10 @@
 //	causes.go   causes    the functions through which many sites grow
 //	verdict.go  Result    the verdict on the series, and what it rests on
 //
+// The steps that look at each call path or site by itself do so on all processors (processors.go).
 // pool.go judges a result again by what all processes of the program show, and returns another one.
 //
-// Package sites has the columns and the choice of the window; package trend turns a curve into features, features into
-// a confidence, and a confidence into a label; package symbolize/class decides which frame a site is attributed to.
+// Package sites has the columns and the choice of the window; package trend turns a curve into
+// features, features into a confidence, and a confidence into a label; package symbolize/class
+// decides which frame a site is attributed to.
 package growth

@@ -10,8 +10,9 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// gap is the time that a process ran on after its last snapshot. A program with free lists of its own may stop
-// calling malloc: tcmalloc and jemalloc then take no snapshots, and the series ends with the growth.
+// gap is the time that a process ran on after its last snapshot. A program with free lists of its
+// own may stop calling malloc: tcmalloc and jemalloc then take no snapshots, and the series ends
+// with the growth.
 type gap struct {
 	duration time.Duration // 0 if there was none
 	// timed reports whether a timer was due.
@@ -36,7 +37,8 @@ const (
 	stepsToExit = 2
 )
 
-// gapAfter returns the gap after the judged snapshots, if they are the last ones of the process but that of the exit.
+// gapAfter returns the gap after the judged snapshots, if they are the last ones of the process but
+// that of the exit.
 func gapAfter(w *window) (none gap) {
 	last, times := w.Last, w.series.Clock.Times
 	end := w.endOfProcess()
@@ -137,7 +139,8 @@ func (w *window) worked(end *manifest.End, length time.Duration) bool {
 	return before > 0 && spent/length.Seconds() >= leastPace*before/w.judgedTime().Seconds()
 }
 
-// stayedResident reports whether the resident set is known not to have grown in the gap as the heap did before.
+// stayedResident reports whether the resident set is known not to have grown in the gap as the heap
+// did before.
 func (w *window) stayedResident(end *manifest.End, length time.Duration) bool {
 	rss, known := w.series.ResidentAt(w.Last)
 	if !known || end.RSS == nil {

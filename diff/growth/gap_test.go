@@ -17,8 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// silentProgram is a program that works for 10 s of each minute, and leaks 1 MiB, until its last snapshot. It then runs
-// for an hour without a snapshot.
+// silentProgram is a program that works for 10 s of each minute, and leaks 1 MiB, until its last
+// snapshot. It then runs for an hour without a snapshot.
 type silentProgram struct {
 	engine, trigger string
 	minute          func(i int) int // when it takes snapshot i of 12
@@ -66,7 +66,8 @@ func (p silentProgram) manifest() string {
 	return out.String() + p.lines + end + "}}\n"
 }
 
-// judged writes the program's snapshots, those of the sites that are given or of one that leaks, and judges them.
+// judged writes the program's snapshots, those of the sites that are given or of one that leaks,
+// and judges them.
 func (p silentProgram) judged(t *testing.T, o growth.Options, of ...site) judged {
 	t.Helper()
 	n := silentSnapshots
@@ -90,8 +91,9 @@ func silence(notes []growth.Note) (note growth.Note, ok bool) {
 	return notes[i], true
 }
 
-// TestASilentEnd: allocators take no snapshots of a program that does not call malloc. It is noted if the program ran
-// on for long. If a timer was due, the program worked, and it did not grow, no site is called a leak.
+// TestASilentEnd: allocators take no snapshots of a program that does not call malloc. It is noted
+// if the program ran on for long. If a timer was due, the program worked, and it did not grow, no
+// site is called a leak.
 func TestASilentEnd(t *testing.T) {
 	const (
 		none = iota
@@ -168,8 +170,8 @@ func TestASilenceIsThatOfTheWholeProcess(t *testing.T) {
 	require.False(t, ok, "four snapshots are too few")
 }
 
-// TestTheExitShowsWhatASilenceHides: the snapshot of the exit is larger by more than the program can have allocated
-// until the timer was due.
+// TestTheExitShowsWhatASilenceHides: the snapshot of the exit is larger by more than the program
+// can have allocated until the timer was due.
 func TestTheExitShowsWhatASilenceHides(t *testing.T) {
 	for atExit, judged := range map[int]bool{11: true, 13: true, 14: false, 30: false} {
 		p := aSilentProgram()

@@ -55,7 +55,8 @@ func groupsOf(c *curves, symbols *symbolize.Symbols, blamer *class.Blamer, o Opt
 	return g
 }
 
-// heapWithout are the sizes of the heap without what is suppressed. They include what truncated snapshots hide.
+// heapWithout are the sizes of the heap without what is suppressed. They include what truncated
+// snapshots hide.
 func heapWithout(suppressed []int64, heads []*series.Head) []int64 {
 	out := make([]int64, len(heads))
 	for i, h := range heads {

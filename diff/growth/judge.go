@@ -3,10 +3,7 @@ package growth
 import (
 	"cmp"
 	"iter"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -33,15 +30,16 @@ type judged struct {
 	tested int
 }
 
-// batch is the number of groups that are judged at a time. A series may have many, of which few are listed.
+// batch is the number of groups that are judged at a time. A series may have many, of which few are
+// listed.
 const batch = 256
 
 // sites yields the verdicts on groups in order.
 func (j *judgement) sites(groups [][]symbolize.SiteID) iter.Seq[judged] {
 	return func(yield func(judged) bool) {
 		for first := 0; first < len(groups); first += batch {
-			for _, verdict := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
-				if !yield(verdict) {
+			for _, v := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
+				if !yield(v) {
 					return
 				}
 			}
@@ -49,19 +47,14 @@ func (j *judgement) sites(groups [][]symbolize.SiteID) iter.Seq[judged] {
 	}
 }
 
-// sideBySide judges the groups from ≤ i < to, one per processor at a time.
+// sideBySide judges the groups from ≤ i < to.
 func (j *judgement) sideBySide(groups [][]symbolize.SiteID, from, to int) []judged {
 	out := make([]judged, to-from)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(out)) {
-		workers.Go(func() {
-			for k := int(next.Add(1)) - 1; k < len(out); k = int(next.Add(1)) - 1 {
-				out[k].site, out[k].tested = j.group(groups[from+k], j.cohort.inStep(from+k))
-			}
-		})
-	}
-	workers.Wait()
+	onAllProcessors(len(out), func(numbers iter.Seq[int]) {
+		for k := range numbers {
+			out[k].site, out[k].tested = j.group(groups[from+k], j.cohort.inStep(from+k))
+		}
+	})
 	return out
 }
 
@@ -157,10 +150,15 @@ func (j *judgement) follows(path symbolize.SiteID, members []symbolize.SiteID) b
 	return stats.Explained(own, rest) >= sameCurve
 }
 
-// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs once, such as that
-// of a module that is imported, does not leak: the probability of a leak is that of the other call paths.
+// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs
+// once, such as that of a module that is imported, does not leak: the probability of a leak is that
+// of the other call paths.
 func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
-	column := j.columns.Sum(ids)
+	return j.siteOf(j.columns.Sum(ids), ids, inStep)
+}
+
+// siteOf is site for call paths whose sum is known.
+func (j *judgement) siteOf(column sites.Column, ids []symbolize.SiteID, inStep float64) Site {
 	first, last := j.ends(column)
 	s := Site{Gained: last - first, Held: last, Members: j.byGrowth(ids)}
 	importing, rest := j.importing(ids, s.Gained)
@@ -175,11 +173,11 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	return s
 }
 
-// shown returns a site with its values in all snapshots, and the frame that it is attributed to: what only those that
-// are shown need.
+// shown returns a site with its values in all snapshots, and the frame that it is attributed to:
+// what only those that are shown need.
 func (j *judgement) shown(s Site) Site {
 	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
-	return j.withValues(s)
+	return withValues(s, j.columns.Sum(s.Members))
 }
 
 // allShown returns sites as shown does.

@@ -82,8 +82,8 @@ func significant(s *Site, minBytes int64) bool {
 	return true
 }
 
-// ranked returns sites in the order of their labels, then by the lower end of the slope's interval times the
-// confidence, then by growth.
+// ranked returns sites in the order of their labels, then by the lower end of the slope's interval
+// times the confidence, then by growth.
 func ranked(list []Site) []Site {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b Site) int {
@@ -128,8 +128,9 @@ func tallyOf(list []Site) (t tally) {
 	return t
 }
 
-// withFewSamples returns sites of which so few samples show that they grew in one jump that it may be chance as
-// insufficient. What a jump explains stays explained, because the site does not grow to the end.
+// withFewSamples returns sites of which so few samples show that they grew in one jump that it may
+// be chance as insufficient. What a jump explains stays explained, because the site does not grow
+// to the end.
 func withFewSamples(list []Site) []Site {
 	out := slices.Clone(list)
 	for i := range out {

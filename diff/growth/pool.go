@@ -105,7 +105,8 @@ func (s *Site) pooled(all []Evidence, o Options) Site {
 	return out
 }
 
-// likeliest returns the first of the sites with the highest confidence among those that can leak; nil if there is none.
+// likeliest returns the first of the sites with the highest confidence among those that can leak;
+// nil if there is none.
 func likeliest(list []Site) *Site {
 	var best *Site
 	for i := range list {

@@ -36,8 +36,8 @@ func (r *Result) LeakingCause() *Cause {
 	return nil
 }
 
-// WithShort returns the result with the number of other processes that have most of the memory, and too few snapshots
-// to be judged.
+// WithShort returns the result with the number of other processes that have most of the memory, and
+// too few snapshots to be judged.
 func (r *Result) WithShort(short int) *Result {
 	out := *r
 	out.Short = short
@@ -75,8 +75,9 @@ func causesChance(list []Cause) (chance float64) {
 	return chance
 }
 
-// tallied returns the result with the numbers of leaks and suspects among its sites, and what the leaks explain of the
-// heap's growth. explained is the share of that with what is below causes that leak, if there are any.
+// tallied returns the result with the numbers of leaks and suspects among its sites, and what the
+// leaks explain of the heap's growth. explained is the share of that with what is below causes that
+// leak, if there are any.
 func (r Result) tallied(explained float64) Result {
 	sites := tallyOf(r.Sites)
 	r.Leaks, r.Suspects, r.Explained = sites.leaks, sites.suspects, 0

@@ -18,7 +18,8 @@ type window struct {
 	highWater bool
 	// period is the mean number of bytes between samples, 0 for exact counts.
 	period float64
-	// processor is the processor time of the process by each judged snapshot, in seconds; nil if it is not known of all.
+	// processor is the processor time of the process by each judged snapshot, in seconds; nil if it
+	// is not known of all.
 	processor []float64
 	// gap is the time after the last snapshot.
 	gap gap

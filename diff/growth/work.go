@@ -7,8 +7,8 @@ type work struct {
 	byAllocation bool
 }
 
-// workOf takes the work that the sites show together, if they do: a process that works without allocating shows it by
-// its processor time only. Without either, the allocated bytes are the work.
+// workOf takes the work that the sites show together, if they do: a process that works without
+// allocating shows it by its processor time only. Without either, the allocated bytes are the work.
 func workOf(w *window, c *cohort) work {
 	switch {
 	case c.work != nil && c.work[len(c.work)-1] > 0:
@@ -37,12 +37,14 @@ func (w *work) appendTo(list []float64, i int) []float64 {
 	return append(list, w.done[i])
 }
 
-// leastOthers is the least share of the allocated bytes by which the other sites show the work of the process.
+// leastOthers is the least share of the allocated bytes by which the other sites show the work of
+// the process.
 const leastOthers = 0.1
 
-// withoutSelf returns what the process allocated without a site: what the site itself allocates is its load, too, and
-// a site whose load rises would look linear against its own allocations. It returns nil if that is next to nothing,
-// and the allocations of all if those of the site are not known.
+// withoutSelf returns what the process allocated without a site: what the site itself allocates is
+// its load, too, and a site whose load rises would look linear against its own allocations. It
+// returns nil if that is next to nothing, and the allocations of all if those of the site are not
+// known.
 func withoutSelf(all, own []float64) []float64 {
 	if len(all) == 0 || own == nil {
 		return all

@@ -44,8 +44,9 @@ func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	return c.stacks[id].inUse(snapshot)
 }
 
-// Columns are the columns of the sites of a series. They are made when they are asked for: all of them take many times
-// the memory of the differences from snapshot to snapshot. The methods are safe for concurrent use.
+// Columns are the columns of the sites of a series. They are made when they are asked for: all of
+// them take many times the memory of the differences from snapshot to snapshot. The methods are
+// safe for concurrent use.
 type Columns struct {
 	heads  []*series.Head
 	stacks []rows // by StackID
@@ -54,8 +55,9 @@ type Columns struct {
 	ends []int
 }
 
-// Columns returns the columns of the sites. Those of stacks that are the same site are summed. A value that is absent is
-// 0 in a complete snapshot, and [Hidden] in a truncated one. The collector must not be used to visit snapshots afterwards.
+// Columns returns the columns of the sites. Those of stacks that are the same site are summed. A
+// value that is absent is 0 in a complete snapshot, and [Hidden] in a truncated one. The collector
+// must not be used to visit snapshots afterwards.
 func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) *Columns {
 	out := &Columns{series.Heads, c.stacks, make([]heapfile.StackID, len(c.stacks)), make([]int, symbols.Sites())}
 	next := make([]int, symbols.Sites()+1)
@@ -77,10 +79,10 @@ func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) *
 // Len returns the number of sites.
 func (c *Columns) Len() int { return len(c.ends) }
 
-// Sum returns the column of some sites together. A value is hidden if it is hidden for all of them. If some are visible,
-// the hidden bytes of the others are fewer than those of the smallest visible row. Cumulative bytes have no such bound,
-// but they never fall within a process image: where a site is hidden, they are interpolated between the snapshots that
-// show it.
+// Sum returns the column of some sites together. A value is hidden if it is hidden for all of them.
+// If some are visible, the hidden bytes of the others are fewer than those of the smallest visible
+// row. Cumulative bytes have no such bound, but they never fall within a process image: where a
+// site is hidden, they are interpolated between the snapshots that show it.
 func (c *Columns) Sum(ids []symbolize.SiteID) Column {
 	out := newColumn(len(c.heads))
 	if len(ids) == 1 {

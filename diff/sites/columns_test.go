@@ -40,7 +40,8 @@ func sum(members []Column, heads []*series.Head) Column {
 	return out
 }
 
-// TestRowsAreKept: rows with all kinds of counts, and snapshots that lack a stack, are read as they were added.
+// TestRowsAreKept: rows with all kinds of counts, and snapshots that lack a stack, are read as they
+// were added.
 func TestRowsAreKept(t *testing.T) {
 	const n = 300
 	random := rand.New(rand.NewPCG(1, 2))
@@ -68,6 +69,18 @@ func TestRowsAreKept(t *testing.T) {
 			require.Equal(t, bytes, r.inUse(i))
 		}
 	}
+}
+
+// TestRowsAreSmall: counts that change a little take a few bytes.
+func TestRowsAreSmall(t *testing.T) {
+	const n, size = 1000, 256
+	var r rows
+	for i := range int64(n) {
+		live := 5000 + i%3
+		r.add(int(i), heapfile.Counts{InuseObjects: live, InuseBytes: live * size, AllocBytes: (live + 5*i) * size})
+	}
+	require.Less(t, len(r.data), 6*n)
+	require.Empty(t, r.runs)
 }
 
 // TestSumInterpolatesCumulativeBytes: one hidden call path does not hide the cumulative bytes of its

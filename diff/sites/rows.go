@@ -6,16 +6,18 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// rows are the counts of a stack in the snapshots that show it. Counts hardly change from snapshot to snapshot, so that
-// their differences take a quarter of the memory, or less. The zero value has none.
+// rows are the counts of a stack in the snapshots that show it. Counts hardly change from snapshot
+// to snapshot, so that their differences take a quarter of the memory, or less. The zero value has
+// none.
 type rows struct {
-	// data are the differences between each row and the one before, as varints: bytes, objects, allocated bytes. begin is
-	// where the last row begins.
+	// data are the differences between each row and the one before, as varints: bytes, objects,
+	// allocated bytes. begin is where the last row begins.
 	data  []byte
 	begin int
 	// last are the counts of the last row.
 	last counts
-	// runs are the snapshots that show the stack, all but the last run of snapshots that follow each other.
+	// runs are the snapshots that show the stack, all but the last run of snapshots that follow
+	// each other.
 	runs []run
 	run  run
 }
@@ -116,11 +118,15 @@ func next(data []byte, k int) (counts, int) {
 	return c, k
 }
 
-// varint reads a number as [binary.Varint] does, but those of one byte without a call.
+// varint reads a number as [binary.Varint] does. Most have one byte or two.
 func varint(data []byte, k int) (int64, int) {
 	x := uint64(data[k])
 	if x >= 0x80 {
-		x, k = long(data, k)
+		if next := uint64(data[k+1]); next < 0x80 {
+			x, k = x&0x7f|next<<7, k+1
+		} else {
+			x, k = long(data, k)
+		}
 	}
 	return int64(x>>1) ^ -int64(x&1), k + 1
 }

@@ -76,15 +76,14 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	scratch := make([]float64, len(p.T))
+	scratch := make([]float64, len(p.T)/n+1)
 	medians := func(v []float64) []float64 {
 		if v == nil {
 			return nil
 		}
-		copy(scratch, v)
 		out := make([]float64, n)
 		for w := range out {
-			out[w] = stats.MedianInPlace(scratch[w*len(v)/n : (w+1)*len(v)/n])
+			out[w] = stats.MedianBy(scratch, v[w*len(v)/n:(w+1)*len(v)/n])
 		}
 		return out
 	}

@@ -104,7 +104,9 @@ type Verdict struct {
 // LeastScale is the share of MinGrowth below which a series is stable without a closer look.
 const LeastScale = 0.3
 
-// Judge labels a series.
+// Judge labels a series: it prepares the points, describes them by features, turns these into a
+// confidence, and the confidence into a label. A series that hardly grew has neither features nor a
+// confidence.
 func Judge(p Points, o Options) Verdict {
 	s, ok := prepare(p, o)
 	if !ok {
@@ -117,21 +119,26 @@ func Judge(p Points, o Options) Verdict {
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
-		if v.WorkIsLoad = s.workIsLoad(l); v.WorkIsLoad {
-			s.work = nil
-		}
-		c := s.curves()
-		v.Features = s.features(l, c, growth)
-		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))
-		v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
-		v.setLabel(v.Confidence, s.leakAt)
-		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
-			v.Label = verdict.LeakLate
-			v.setLine(late)
-		}
+		v = s.judgeGrown(v, l, growth)
 	}
 	v.Resizing = s.resizing(v.Growth)
 	v.Slope, v.Low, v.High, v.SlopeError = v.Slope/s.span, v.Low/s.span, v.High/s.span, v.SlopeError/s.span
+	return v
+}
+
+// judgeGrown returns the verdict on a series that grew.
+func (s *series) judgeGrown(v Verdict, l line, growth float64) Verdict {
+	if v.WorkIsLoad = s.workIsLoad(l); v.WorkIsLoad {
+		s = s.overTime()
+	}
+	c := s.curves()
+	v.Features = s.features(l, c, growth)
+	v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
+	v.setLabel(min(Confidence(&v.Features), s.mostConfidence(l)), s.leakAt)
+	if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
+		v.Label = verdict.LeakLate
+		v.setLine(late)
+	}
 	return v
 }
 

@@ -50,6 +50,13 @@ func (s *series) workIsLoad(l line) bool {
 	return ok && byRate.RSS < asGood*byWork.RSS
 }
 
+// overTime returns the series without the work of the process.
+func (s *series) overTime() *series {
+	out := *s
+	out.work = nil
+	return &out
+}
+
 // shortLived is the least turnover of a series whose objects are replaced from point to point.
 const shortLived = 0.5
 
@@ -82,35 +89,6 @@ func (s *series) clockFeatures(f *Features, tail stats.Line, c curves, growth fl
 	s.besideLoadFeatures(f, growth)
 }
 
-// overWork are the features of clockFeatures that the model takes over both clocks.
-var overWork = [...]struct{ time, work Feature }{
-	{FeatureTail, FeatureWorkTail},
-	{FeatureEnd, FeatureWorkEnd},
-	{FeatureTailClarity, FeatureWorkTailClarity},
-	{FeatureGap, FeatureWorkGap},
-	{FeatureSaturation, FeatureWorkSaturation},
-	{FeaturePlateau, FeatureWorkPlateau},
-	{FeaturePlateauLength, FeatureWorkPlateauLength},
-	{FeatureBend, FeatureWorkBend},
-	{FeatureAfterKnee, FeatureWorkAfterKnee},
-	{FeatureAfterKneeT, FeatureWorkAfterKneeT},
-	{FeatureLine, FeatureWorkLine},
-	{FeatureLineT, FeatureWorkLineT},
-	{FeatureBeside, FeatureWorkBeside},
-	{FeatureLastSteps, FeatureWorkLastSteps},
-	{FeatureStop, FeatureWorkStop},
-	{FeatureLastStep, FeatureWorkLastStep},
-	{FeatureLeakRatio, FeatureWorkLeakRatio},
-	{FeatureLeakShare, FeatureWorkLeakShare},
-	{FeatureLeakT, FeatureWorkLeakT},
-	{FeatureLeakOrCurve, FeatureWorkLeakOrCurve},
-	{FeatureResidence, FeatureWorkResidence},
-	{FeatureResidenceZ, FeatureWorkResidenceZ},
-	{FeatureBesideLoad, FeatureWorkBesideLoad},
-	{FeatureBesideLoadT, FeatureWorkBesideLoadT},
-	{FeatureLoadFit, FeatureWorkLoadFit},
-}
-
 // workFeatures describe the series over the work of the process, and how work and time differ. If
 // the work is not known, the features have the values over time.
 func (s *series) workFeatures(f *Features, c curves, growth float64) {
@@ -131,7 +109,9 @@ func (s *series) workFeatures(f *Features, c curves, growth float64) {
 			f[FeatureUnevenPace] = max(f[FeatureUnevenPace], math.Abs(s.work[i]-s.t[i]))
 		}
 	}
-	for _, feature := range overWork {
-		f[feature.work] = over[feature.time]
+	for i := range table {
+		if row := &table[i]; row.isOverWork() {
+			f[i] = over[row.of]
+		}
 	}
 }

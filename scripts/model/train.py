@@ -14,14 +14,14 @@ import time
 import lightgbm
 import numpy
 
-# The probability of a leak must not fall as these features rise, or must not rise (-). The constraint
-# keeps the model from learning the opposite from noise.
+# The probability of a leak must not fall as these features rise, or must not rise (-): the directions in the table of
+# diff/trend, which go test ./diff/trend -update writes here.
 MONOTONE = """
-    significance late-significance tail-clarity separation leak-ratio leak-t after-knee-t knee-by-alloc-t line-t
-    tail-retention cycle-line-t elsewhere-z beside residence-z secured leak-or-curve
-    work-tail-clarity work-after-knee-t work-line-t work-beside
-    work-leak-ratio work-leak-t work-leak-or-curve work-residence-z beside-load-t work-beside-load-t
-    -gap -plateau-length -sampling -high-water -stop -drop -work-gap -work-plateau-length -work-stop
+    significance late-significance tail-clarity separation after-knee-t knee-by-alloc-t line-t
+    leak-ratio leak-t tail-retention cycle-line-t elsewhere-z residence-z secured leak-or-curve
+    beside work-tail-clarity work-after-knee-t work-line-t work-beside work-leak-ratio work-leak-t
+    work-leak-or-curve work-residence-z beside-load-t work-beside-load-t -gap -plateau-length
+    -sampling -high-water -stop -drop -work-gap -work-plateau-length -work-stop
 """.split()
 
 PARAMETERS = {

@@ -58,8 +58,8 @@ func medianLine(t, y, s []float64) Line {
 	if len(s) == 0 {
 		return Line{0, Median(y)}
 	}
-	slope := MedianInPlace(s)
-	return Line{slope, MedianInPlace(Line{Slope: slope}.residuals(t, y))}
+	slope := medianInPlace(s)
+	return Line{slope, medianInPlace(Line{Slope: slope}.residuals(t, y))}
 }
 
 // senInterval is the 95 % interval of the median of slopes, which it reorders: from the slope 0.98

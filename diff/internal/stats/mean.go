@@ -30,11 +30,23 @@ func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	return MedianInPlace(slices.Clone(v))
+	return medianInPlace(slices.Clone(v))
 }
 
-// MedianInPlace is like Median, but reorders the values, of which there must be at least one.
-func MedianInPlace(v []float64) float64 {
+// MedianBy is like Median, of at least one value and at most as many as scratch has, which it
+// overwrites. It is fast for values that rise.
+func MedianBy(scratch, v []float64) float64 {
+	if n := len(v); slices.IsSorted(v) {
+		if n%2 == 1 {
+			return v[n/2]
+		}
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return medianInPlace(scratch[:copy(scratch, v)])
+}
+
+// medianInPlace is like Median, but reorders the values, of which there must be at least one.
+func medianInPlace(v []float64) float64 {
 	n := len(v)
 	middle := ranked(v, n/2)
 	if n%2 == 1 {

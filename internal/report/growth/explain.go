@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
@@ -168,7 +167,7 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 }
 
 // measured reports whether there were enough snapshots to measure anything.
-func measured(s *growth.Site) bool { return s.Features[trend.FeaturePoints] != 0 }
+func measured(s *growth.Site) bool { return s.Features.Measured() }
 
 // meaning returns an explanation of the verdict, and how likely a leak is; that is empty if it is not
 // known.
