@@ -7,6 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=1
+# By default, each process sleeps for a second before it exits. The tests start thousands.
+export GORACE=atexit_sleep_ms=10
 
 # concurrent DIR prints the packages of a module that start goroutines.
 concurrent() {
