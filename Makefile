@@ -26,9 +26,8 @@ demo: build ## judge a bundled series, convert it for pprof, and show it in go t
 ## --- check ---
 
 .PHONY: test
-test: deps ## run the tests, list the slowest ones, and build for each platform
+test: deps ## run the tests, and list the slowest ones
 	@scripts/test.sh
-	@scripts/platforms.sh
 
 .PHONY: test-race
 test-race: deps ## run the tests of what has goroutines under the race detector (needs a C compiler)
@@ -42,7 +41,7 @@ test-full: deps ## run the long tests too: every combination, large binaries, re
 	scripts/harm/all.sh 2>&1 | tee -a $(OUT)/test-full.txt
 
 .PHONY: lint
-lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, the schemas of workflows and examples, and the links of the site
+lint: ## build for each platform, run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, the schemas of workflows and examples, and the links of the site
 	@scripts/lint.sh $(LINTER)
 
 .PHONY: fleet-check

@@ -7,6 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=1
+# By default, each process sleeps for a second before it exits. The tests start thousands.
+export GORACE=atexit_sleep_ms=10
 
 # concurrent DIR prints the packages of a module that start goroutines.
 concurrent() {
@@ -17,6 +19,6 @@ concurrent() {
 mapfile -t product < <(concurrent .)
 mapfile -t scripts < <(concurrent scripts)
 {
-	go test -json -race -vet=off -timeout 20m "$@" "${product[@]}"
-	go test -C scripts -json -race -vet=off -timeout 20m "$@" "${scripts[@]}"
+	go test -json -race -vet=off -parallel 4 -timeout 20m "$@" "${product[@]}"
+	go test -C scripts -json -race -vet=off -parallel 4 -timeout 20m "$@" "${scripts[@]}"
 } | go run -C scripts ./testlog
