@@ -119,7 +119,7 @@ func (m *modelFile) feature(fields []string) error {
 	if len(fields) == 0 {
 		return errors.New("a list of thresholds has no feature")
 	}
-	f := slices.IndexFunc(table[:], func(row Info) bool { return row.Name == fields[0] })
+	f := slices.IndexFunc(table[:], func(r row) bool { return r.Name == fields[0] })
 	if f < 0 {
 		return fmt.Errorf("unknown feature %q", fields[0])
 	}
