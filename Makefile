@@ -26,23 +26,22 @@ demo: build ## judge a bundled series, convert it for pprof, and show it in go t
 ## --- check ---
 
 .PHONY: test
-test: deps ## run the tests
+test: deps ## run the tests, and list the slowest ones
 	@scripts/test.sh
 
 .PHONY: test-race
-test-race: deps ## run the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -timeout 30m ./...
-	CGO_ENABLED=1 go test -C scripts -race -timeout 30m ./...
+test-race: deps ## run the tests of what has goroutines under the race detector (needs a C compiler)
+	@scripts/race.sh
 
 .PHONY: test-full
 test-full: export HEAPLAPSE_FULL = 1
 test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes out/test-full.txt
 	@mkdir -p $(OUT)
-	scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
+	{ scripts/test.sh -v -timeout 2h && scripts/platforms.sh; } 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
 	scripts/harm/all.sh 2>&1 | tee -a $(OUT)/test-full.txt
 
 .PHONY: lint
-lint: ## run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, the schemas of workflows and examples, and the links of the site
+lint: ## build for each platform, run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, the schemas of workflows and examples, and the links of the site
 	@scripts/lint.sh $(LINTER)
 
 .PHONY: fleet-check

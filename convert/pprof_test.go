@@ -126,6 +126,7 @@ func TestAnyTwoSnapshotsCanBeSubtracted(t *testing.T) {
 }
 
 func TestPprofSelectsASnapshotOfAMergedProfile(t *testing.T) {
+	testutil.NoRace(t)
 	tool := pprofs(t)["toolchain"]
 	s, c := open(t, "leaky", "leaky/sysroot")
 	m := c.NewMerge()

@@ -37,7 +37,7 @@ func TestHandlersOfFork(t *testing.T) {
 		"testdata/handlers.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	program := compile(t, "gcc", "process.c", "-fno-builtin", "-ldl", "-Wl,--no-as-needed", library)
-	n := "20"
+	n := "5"
 	if testutil.Full() {
 		n = "500"
 	}
@@ -159,7 +159,7 @@ func TestImpostor(t *testing.T) {
 // words on a stack point to. musl has no call frame information: outer steps follow arbitrary words.
 func TestUnmappingWhileUnwinding(t *testing.T) {
 	program := compile(t, "musl-gcc", "shrinking.c")
-	times := 6
+	times := 2
 	if testutil.Full() {
 		times = 200
 	}

@@ -33,7 +33,7 @@ func processProgram(t *testing.T) string {
 // TestForks forks while other threads allocate and snapshots are taken. No child may hang: the test
 // would not end.
 func TestForks(t *testing.T) {
-	n := "60"
+	n := "30"
 	if testutil.Full() {
 		n = "4000"
 	}
@@ -57,7 +57,7 @@ func TestStress(t *testing.T) {
 	library := filepath.Join(t.TempDir(), "unloaded.so")
 	out, err := exec.Command("gcc", "-O1", "-fPIC", "-shared", "-o", library, "testdata/unloaded.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	times := 10
+	times := 4
 	if testutil.Full() {
 		times = 300
 	}

@@ -67,7 +67,7 @@ func compareStacks(t *testing.T, checker string, program []string) {
 
 // Damaged call frame information neither crashes the unwinder nor makes it run forever.
 func TestHostileFrames(t *testing.T) {
-	rounds := "3000"
+	rounds := "1000"
 	if testutil.Full() {
 		rounds = "500000"
 	}

@@ -220,11 +220,11 @@ func (d *Decoder) symbols() error {
 }
 
 // splitNames splits ` caller--inlined` into its functions and puts the inlined ones first.
-func splitNames(b []byte) []Frame {
-	var frames []Frame
+func splitNames(b []byte) []FrameName {
+	var frames []FrameName
 	for _, n := range bytes.Split(bytes.TrimSpace(b), []byte("--")) {
 		if n = bytes.TrimSpace(n); len(n) > 0 {
-			frames = append(frames, Frame{Function: string(n)})
+			frames = append(frames, FrameName{Function: string(n)})
 		}
 	}
 	slices.Reverse(frames)

@@ -12,7 +12,7 @@ import (
 // profileReader reads pprof's profiles. It remembers the frames of earlier files.
 type profileReader struct {
 	decoder profile.Decoder
-	frames  map[Addr][]Frame
+	frames  map[Addr][]FrameName
 	addrs   []Addr // by location of the profile
 	omitted Addr   // stands for callers that were omitted
 	hidden  Counts // of the stacks that it ends
@@ -87,7 +87,7 @@ func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
 		}
 	}
 	if r.frames == nil {
-		r.frames = map[Addr][]Frame{}
+		r.frames = map[Addr][]FrameName{}
 	}
 	r.addrs, r.omitted, r.hidden = r.addrs[:0], 0, Counts{}
 	p.Locations(func(i int, l profile.Location) {
@@ -100,7 +100,7 @@ func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
 		frames, ok := r.frames[addr]
 		if !ok {
 			for _, f := range p.Frames(i) {
-				frames = append(frames, Frame(f))
+				frames = append(frames, FrameName(f))
 			}
 			r.frames[addr] = frames
 		}

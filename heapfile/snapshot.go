@@ -121,7 +121,7 @@ type Thread struct {
 // section, or a location of a pprof profile.
 type Symbol struct {
 	Addr   Addr
-	Frames []Frame
+	Frames []FrameName
 	// MadeUp is set if the address is not one of the process: it is a hash of the frames, has the
 	// top bit, and means the same in all files. Profiles may have names without addresses.
 	MadeUp bool
@@ -130,8 +130,8 @@ type Symbol struct {
 	Path, BuildID string
 }
 
-// Frame is one function at an address. Only pprof profiles have more than its name.
-type Frame struct {
+// FrameName is one function at an address. Only pprof profiles have more than its name.
+type FrameName struct {
 	// Function is the name of the function; Linkage is the mangled name, or "" if it does not
 	// differ.
 	Function, Linkage       string

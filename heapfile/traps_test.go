@@ -245,7 +245,7 @@ func TestHeaderMismatchNamesTheDifference(t *testing.T) {
 // pprof writes the inlined function last.
 func TestSymbolsAreInnermostFirst(t *testing.T) {
 	s := read(t, heaptest.Lines("--- symbol", "binary=/b", "0x0000000000000010 caller(int, char)--inlined", "0x11", "---", "--- heap")+heaptest.Exact("0: 0 [0: 0]"))
-	require.Equal(t, []heapfile.Symbol{{Addr: 0x10, Frames: []heapfile.Frame{{Function: "inlined"}, {Function: "caller(int, char)"}}}, {Addr: 0x11}}, s.Symbols)
+	require.Equal(t, []heapfile.Symbol{{Addr: 0x10, Frames: []heapfile.FrameName{{Function: "inlined"}, {Function: "caller(int, char)"}}}, {Addr: 0x11}}, s.Symbols)
 }
 
 func TestHeaderDecidesFormatAndPeriod(t *testing.T) {

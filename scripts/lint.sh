@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs gofmt, go vet, golangci-lint and the checks of lint-size.sh, lint-config.sh, lint-c.sh and lint-page.sh, and builds the site.
+# Builds for each platform, runs gofmt, go vet, golangci-lint and the checks of lint-size.sh, lint-config.sh, lint-c.sh and lint-page.sh, and builds the site.
 # Usage: lint.sh MODULE@VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,7 @@ if [ -n "$unformatted" ]; then
 	echo "not gofmt-clean: $unformatted" >&2
 	exit 1
 fi
+scripts/platforms.sh
 for module in . scripts; do go vet -C "$module" ./...; done
 # The linter is built once per version and Go release, and kept in the user's cache.
 version=${linter##*@}

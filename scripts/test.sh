@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the tests of both modules, then builds the command for each supported platform.
+# Runs the tests of both modules and lists the slowest ones. `make lint` runs go vet.
 # Usage: test.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-go test -timeout 20m "$@" ./...
-go test -C scripts -timeout 20m "$@" ./...
-for target in linux/amd64 linux/arm64 darwin/arm64; do
-	CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -o /dev/null ./cmd/heaplapse
-	echo "builds for $target"
-done
+verbose=
+[[ " $* " != *" -v "* ]] || verbose=-v
+{
+	go test -json -vet=off -parallel 4 -timeout 20m "$@" ./...
+	go test -C scripts -json -vet=off -parallel 4 -timeout 20m "$@" ./...
+} | go run -C scripts ./testlog $verbose

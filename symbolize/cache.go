@@ -96,13 +96,7 @@ func (c *moduleCache) find(l *Location) bool {
 	l.Source, l.Reason, l.shown = Source(e.Source), Reason(e.Reason), true
 	l.Near, l.NearDistance = e.Near, e.NearDistance
 	if len(e.Frames) > 0 {
-		l.Frames = make([]Frame, len(e.Frames))
-	}
-	for i, f := range e.Frames {
-		l.Frames[i] = Frame{
-			Function: f.Function, Linkage: f.Linkage, File: f.File,
-			Line: f.Line, Column: f.Column, StartLine: f.StartLine, Inlined: f.Inlined,
-		}
+		l.Frames = convertFrames(e.Frames, ofCache)
 	}
 	return true
 }
@@ -156,10 +150,7 @@ func (c *moduleCache) encode(l *Location) {
 			l.Source,
 		), Reason: uint8(l.Reason), Near: l.Near, NearDistance: l.NearDistance, Frames: c.entry.Frames[:0],
 	}
-	for _, f := range l.Frames {
-		c.entry.Frames = append(c.entry.Frames, symcache.Frame{
-			Function: f.Function, Linkage: f.Linkage, File: f.File,
-			Line: f.Line, Column: f.Column, StartLine: f.StartLine, Inlined: f.Inlined,
-		})
+	for i := range l.Frames {
+		c.entry.Frames = append(c.entry.Frames, l.Frames[i].stored())
 	}
 }

@@ -82,6 +82,7 @@ func specials(compiler string) []build {
 // DWARF 2 cannot describe functions in several pieces, so that calls that are inlined into a cold
 // part are outside of their function. Unlike llvm-symbolizer, this package does not list them.
 func TestStrictDWARF2(t *testing.T) {
+	testutil.NoRace(t)
 	p := compile(t, "g++", []string{"-O2", "-gdwarf-2", "-gstrict-dwarf"}, nil)
 	addrs := textAddresses(t, p.main)
 	theirs, locations := byLLVM(t, p.main, addrs), locate(t, p.main, addrs)
@@ -121,6 +122,7 @@ func TestMatrix(t *testing.T) {
 // TestEveryAddress compares all addresses up to the end of the last section, variables and gaps
 // included.
 func TestEveryAddress(t *testing.T) {
+	testutil.NoRace(t)
 	path := standard(t).main
 	addrs := []uint64{math.MaxUint64, math.MaxUint64 - 1, 1 << 63}
 	for a := range symbolValue(t, path, "_end") + 64 {
@@ -198,6 +200,7 @@ func separate(t *testing.T, from, to, debug string) {
 // TestMatrix compares those of the plain file with llvm-symbolizer, which reads neither zstd nor
 // the common file of dwz nor the symbols of a debug file.
 func TestEncodings(t *testing.T) {
+	testutil.NoRace(t)
 	plains := map[string]string{"g++": standard(t).main}
 	if testutil.Full() {
 		plains["clang++"] = compile(t, "clang++", []string{"-O2", "-gdwarf-4"}, nil).main

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // firstCall resolves the first calls of the standard program as if it was mapped from another path,
@@ -360,6 +362,7 @@ func requireSame(t *testing.T, want, got []Location) {
 // the index and all compilers and packagers. TestMatrix compares those of the .dwo files with
 // llvm-symbolizer.
 func TestPackages(t *testing.T) {
+	testutil.NoRace(t)
 	for _, c := range []struct {
 		name, compiler, packager string
 		flags                    []string

@@ -168,13 +168,13 @@ func (img *image) name(located []*Location) error {
 
 func (img *image) nameByDWARF(located []*Location) error {
 	calls, first := callAddresses(located)
-	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
+	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Answer) {
 		if img.r.style.qualifies() {
 			img.qualify(call, frames)
 		}
 		for i := first[call]; i < len(located) && located[i].Offset-1 == call; i++ {
 			l := located[i]
-			l.Frames = convertFrames(frames)
+			l.Frames = convertFrames(frames, ofDWARF)
 			l.Source = SourceDWARF
 			img.found(l.Frames)
 		}
@@ -201,7 +201,7 @@ func callAddresses(located []*Location) (calls []uint64, first map[uint64]int) {
 
 // qualify adds namespaces to functions without a linkage name, for example static templates that
 // were inlined. llvm-symbolizer prints them without.
-func (img *image) qualify(call uint64, frames []dwarf.Frame) {
+func (img *image) qualify(call uint64, frames []dwarf.Answer) {
 	for i := range frames {
 		f := &frames[i]
 		if f.Linkage != "" {
@@ -214,17 +214,6 @@ func (img *image) qualify(call uint64, frames []dwarf.Frame) {
 		}
 		f.Name = f.QualifiedName()
 	}
-}
-
-func convertFrames(frames []dwarf.Frame) []Frame {
-	out := make([]Frame, len(frames))
-	for i, f := range frames {
-		out[i] = Frame{
-			Function: f.Name, Linkage: f.Linkage, File: f.File,
-			Line: f.Line, Column: f.Column, StartLine: f.StartLine, Inlined: f.Inlined,
-		}
-	}
-	return out
 }
 
 // nameBySymbol sets the name of the outermost function to that of the symbol, which is more exact

@@ -8,25 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
-	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
-
-// Frame is one function at an address.
-type Frame struct {
-	// Function is the name to show, demangled as selected by Options.Demangle.
-	Function string
-	// Linkage is the mangled name, or "" if there is none.
-	Linkage string
-	// File is the path in the debug information, or "" if it is unknown.
-	File         string
-	Line, Column int
-	// StartLine is the line of the function's declaration.
-	StartLine int
-	// Inlined is true if the function was inlined into the function of the next frame.
-	Inlined bool
-
-	name *names.Entry // the pending name that Function is set from
-}
 
 // LocationID is an index into [Symbols.Locations].
 type LocationID uint32

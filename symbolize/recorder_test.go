@@ -16,6 +16,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
@@ -109,6 +110,7 @@ func (s *slimFiles) OpenMap(path string, _ []int) (io.ReadCloser, error) {
 // TestUsedPartsSuffice checks that the parts of files that were read give the same answers as the
 // whole files, for each way to store debug information.
 func TestUsedPartsSuffice(t *testing.T) {
+	testutil.NoRace(t)
 	for _, e := range encodings {
 		t.Run(e.name, func(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "program")

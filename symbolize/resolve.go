@@ -117,7 +117,7 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 
 // embeddedName returns the display name of a function. A profile has names of all languages, so that
 // its names are kept if they are not mangled. It keeps demangled names in the map.
-func embeddedName(demangled map[string]string, f heapfile.Frame, fromProfile bool, mode Demangle) string {
+func embeddedName(demangled map[string]string, f heapfile.FrameName, fromProfile bool, mode Demangle) string {
 	linkage := cmp.Or(f.Linkage, f.Function)
 	if fromProfile && !names.IsMangled(linkage) {
 		full := strings.Contains(f.Function, "(") || strings.Contains(f.Function, "::") // C++ or Rust

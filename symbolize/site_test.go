@@ -64,9 +64,9 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 func TestEmbeddedNames(t *testing.T) {
 	one := seriesOf(t, []string{jitMaps}, []uint64{0x30000010, 0x30000020, 0x30000030})
 	one.Symbols = map[series.Place]heapfile.Symbol{
-		{Addr: 0x30000010}:           {Frames: []heapfile.Frame{{Function: "inner"}, {Function: "outer"}}},
-		{Addr: 0x3000001f}:           {Frames: []heapfile.Frame{{Function: "_Z6byCallv"}}},
-		{Image: 1, Addr: 0x30000030}: {Frames: []heapfile.Frame{{Function: "ofAnotherImage"}}},
+		{Addr: 0x30000010}:           {Frames: []heapfile.FrameName{{Function: "inner"}, {Function: "outer"}}},
+		{Addr: 0x3000001f}:           {Frames: []heapfile.FrameName{{Function: "_Z6byCallv"}}},
+		{Image: 1, Addr: 0x30000030}: {Frames: []heapfile.FrameName{{Function: "ofAnotherImage"}}},
 	}
 	s := resolve(t, one, Options{PerfMaps: []string{}})
 	at := func(i int) *Location { return &s.Locations[s.Stack(0)[i]] }

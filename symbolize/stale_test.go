@@ -84,6 +84,7 @@ func TestSuspectFiles(t *testing.T) {
 
 // TestEndsInCallX86 checks that every call in real programs is recognized.
 func TestEndsInCallX86(t *testing.T) {
+	testutil.NoRace(t)
 	for _, path := range []string{standard(t).main, "/usr/bin/python3.11", "/usr/lib/x86_64-linux-gnu/libc.so.6"} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			if _, err := os.Stat(path); err != nil {

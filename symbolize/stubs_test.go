@@ -209,6 +209,7 @@ int use(void) { foo(1); baz(); qux(); return bar(); }
 // TestStubsOfSystemLibraries checks libraries of the distribution, which have functions that are
 // chosen at start (IFUNC).
 func TestStubsOfSystemLibraries(t *testing.T) {
+	testutil.NoRace(t)
 	for _, f := range realFiles {
 		t.Run(filepath.Base(f.path), func(t *testing.T) {
 			if _, err := os.Stat(f.path); err != nil {

@@ -39,6 +39,7 @@ func describeMembers(types *Types, t *Type) (list []string) {
 
 // TestTypes reads the members of a structure, with each version of DWARF, by two compilers.
 func TestTypes(t *testing.T) {
+	testutil.NoRace(t)
 	testutil.Linux(t)
 	for _, flags := range [][]string{
 		{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"g++", "-gdwarf-3", "-gstrict-dwarf"},

@@ -20,7 +20,7 @@ import (
 )
 
 // TestBirths records a program that allocates in phases, each after a snapshot has told of the one before: the
-// snapshots tell their order, and --older-than leaves out the later ones.
+// snapshots tell their order, and --older-than leaves out the later ones. What was reallocated is as old as it was.
 func TestBirths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestBirths(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	var born map[string][2]time.Time
-	var last int
+	var last, third int // snapshots
 	for phase := 1; phase <= 4; phase++ {
 		name := fmt.Sprintf("phase_%d", phase)
 		require.Eventually(t, func() bool {
@@ -44,13 +44,17 @@ func TestBirths(t *testing.T) {
 			_, ok := born[name]
 			return ok
 		}, 5*time.Minute, 50*time.Millisecond, "%s", &stderr)
+		if phase == 3 {
+			third = last
+		}
 		if phase < 4 {
 			_, err := stdin.Write([]byte("\n"))
 			require.NoError(t, err)
 		}
 	}
 	assert.NotContains(t, born, "phase_2", "it was freed")
-	assert.True(t, born["phase_1"][1].Before(born["phase_3"][0]), "%v", born)
+	assert.NotContains(t, born, "phase_1", "it was reallocated")
+	assert.True(t, born["phase_1_grows"][1].Before(born["phase_3"][0]), "%v", born)
 	assert.True(t, born["phase_3"][1].Before(born["phase_4"][0]), "%v", born)
 	require.NoError(t, stdin.Close())
 	require.NoError(t, cmd.Wait(), "%s", &stderr)
@@ -76,10 +80,37 @@ func TestBirths(t *testing.T) {
 	for _, r := range top.Rows {
 		old[r.Function] = r.Flat
 	}
-	assert.EqualValues(t, 50*1001, old["phase_1"])
+	assert.EqualValues(t, 50*1011, old["phase_1_grows"])
 	assert.EqualValues(t, 50*1003, old["phase_3"])
 	assert.Zero(t, old["phase_4"])
 	assert.Zero(t, old["phase_2"])
+	checkBornBefore(t, s.Heads[third].Path, s.Heads[last].Path)
+}
+
+// checkBornBefore compares a snapshot of the third phase with one of the fourth: what was allocated since does not count.
+func checkBornBefore(t *testing.T, third, fourth string) {
+	t.Helper()
+	text, err := exec.Command("heaplapse", "diff", third, fourth, "--born-before", "base", "--format", "json", "-q").Output()
+	require.NoError(t, err)
+	validate(t, compileSchema(t, "diff"), string(text))
+	var diff struct {
+		Born  time.Time `json:"born_before"`
+		Sites []struct {
+			Blame         struct{ Function string }
+			Base, Current struct {
+				Bytes int64 `json:"inuse_bytes"`
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &diff))
+	assert.False(t, diff.Born.IsZero())
+	got := map[string][2]int64{}
+	for _, s := range diff.Sites {
+		got[s.Blame.Function] = [2]int64{s.Base.Bytes, s.Current.Bytes}
+	}
+	assert.Equal(t, map[string][2]int64{
+		"phase_1": {50 * 1001, 0}, "phase_1_grows": {0, 50 * 1011}, "phase_2": {50 * 1002, 0},
+	}, got)
 }
 
 // phasesOf returns the index of the last snapshot in a directory that tells when memory was allocated, and the first

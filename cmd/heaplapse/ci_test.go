@@ -69,6 +69,7 @@ func outputsOf(t *testing.T, text string) map[string]string {
 // TestCIScript: good runs, a run that regressed, and runs without a verdict, with the outputs, the
 // summary and the files that later steps take.
 func TestCIScript(t *testing.T) {
+	testutil.NoRace(t)
 	testutil.Need(t, "flock")
 	r := newRunner(t)
 	data, err := filepath.Abs(testutil.Data(t, "workers"))

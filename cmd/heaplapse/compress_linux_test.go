@@ -18,6 +18,7 @@ import (
 // TestCompressedSeriesHaveTheSameVerdict: growth and info say the same about a series after record has
 // compressed its snapshots, also while both forms of some are there.
 func TestCompressedSeriesHaveTheSameVerdict(t *testing.T) {
+	testutil.NoRace(t)
 	for _, name := range []string{
 		"leaky", "leaky-jemalloc", "lines", "node", "python", "workers/leak",
 		"dialects/exit", "dialects/fork", "dialects/highwater", "dialects/mmap", "dialects/processes", "dialects/restart",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +14,9 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/compare"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/period"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	diffreport "github.com/heaplapse/heaplapse/internal/report/diff"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 )
@@ -23,8 +27,9 @@ type diffFlags struct {
 	flagset.Base
 	output.Flags
 	output.Style
-	limit   int
-	persist bool
+	limit      int
+	persist    bool
+	bornBefore string
 }
 
 func (a *app) diffCommand() *cobra.Command {
@@ -40,13 +45,15 @@ What a truncated snapshot hides is shown as a bound.
   heaplapse diff p.0002.heap p.0024.heap
   heaplapse diff last-week/ today/
   heaplapse diff last-week/ today/ --process 4711,815    processes of the one and of the other
-  heaplapse diff A B C --persist     allocated between A and B, and still in use in C`,
+  heaplapse diff A B C --persist     allocated between A and B, and still in use in C
+  heaplapse diff A B --born-before base     what is left in B of what A has`,
 		Args: help.Between(2, 3),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
 	}
 	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.persist, "persist", false, "take three snapshots: list what was allocated between the first two and is still in use in the third")
+		flags.StringVar(&f.bornBefore, "born-before", "", "count only memory that was allocated before `WHEN`: the number of a snapshot of CURRENT, the time since its first one (10m), a time, or \"base\", that of BASE")
 	})
 	f.TwoPaths = true
 	f.Stacks.Add(cmd)
@@ -59,7 +66,7 @@ What a truncated snapshot hides is shown as a bound.
 	help.Levels(
 		cmd,
 		"group-by persist process focus ignore top output format",
-		"strict demangle binary sysroot base-binary base-sysroot debug-dir debuginfod",
+		"born-before strict binary sysroot base-binary base-sysroot debug-dir debuginfod",
 	)
 	return cmd
 }
@@ -86,17 +93,36 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 		return f.Render(a.Out, &diffreport.Persist{Persistence: p, Options: view})
 	}
 	base := f.Base.Of(*source)
-	c, err := a.Pipeline().Compare(ctx, paths[0], paths[1], &base, source, o)
+	comparison := &pipeline.Comparison{Base: paths[0], Current: paths[1], BaseSource: &base, Source: source, Options: o}
+	if f.bornBefore != "" {
+		comparison.BornBefore = f.limitOf
+	}
+	c, err := a.Pipeline().Compare(ctx, comparison)
 	if err != nil {
 		return err
 	}
 	return f.Render(a.Out, &diffreport.Report{Comparison: c, Options: view})
 }
 
+// limitOf returns the time before which memory counts.
+func (f *diffFlags) limitOf(base, current *series.Series, index int) (time.Time, error) {
+	if f.bornBefore == "base" {
+		return base.Moment(index)
+	}
+	t, err := period.Time(current, f.bornBefore)
+	if err != nil {
+		return t, fmt.Errorf("--born-before %s: %w", f.bornBefore, err)
+	}
+	return t, nil
+}
+
 // check returns an error for flags and arguments that do not go together.
 func (f *diffFlags) check(paths []string) error {
 	if f.persist && f.Base.Binary+f.Base.Sysroot != "" {
 		return errors.New("--persist compares snapshots of one process: --base-binary and --base-sysroot do not apply")
+	}
+	if f.persist && f.bornBefore != "" {
+		return errors.New("--persist and --born-before do not go together")
 	}
 	if f.persist != (len(paths) == 3) {
 		return errors.New("diff takes two snapshots, or three with --persist")

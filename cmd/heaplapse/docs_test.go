@@ -128,51 +128,58 @@ func find(t *testing.T, name string) document {
 	return list[at]
 }
 
-// buildCommand returns a new directory with the program in it.
+// buildCommand returns a directory with the program in it, as it is built for users.
 func buildCommand(t *testing.T) string {
 	t.Helper()
-	bin := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "heaplapse"), ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return bin
+	dir := filepath.Join(sharedDir(), "bin")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	built(t, "bin/heaplapse", "go", "build")
+	return dir
 }
 
 // TestDocumentedSessions runs every session of the documents and compares its output. With -update
 // it rewrites the outputs. The sessions of a document share a directory, which has testdata in it.
 func TestDocumentedSessions(t *testing.T) {
+	testutil.NoRace(t)
 	bin, cache := buildCommand(t), t.TempDir()
 	testdata, err := filepath.Abs(testutil.Data(t))
 	require.NoError(t, err)
 	ran := 0
 	for _, d := range documents(t) {
-		dir := t.TempDir()
-		require.NoError(t, os.Symlink(testdata, filepath.Join(dir, "testdata")))
-		for name, program := range programs(d.text) {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o644))
-		}
-		for _, s := range sessions(d.text) {
-			ran++
-			t.Run(d.name+"/"+s.command, func(t *testing.T) {
-				if strings.HasPrefix(s.command, "heaplapse record ") {
-					needRecorder(t, filepath.Join(bin, "heaplapse"))
-				}
-				cmd := exec.Command("bash", "-c", s.command)
-				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME="+cache)
-				got, _ := cmd.CombinedOutput() // a session that has a status to show prints it
-				output := strings.TrimLeft(strings.TrimRight(string(got), "\n")+"\n", "\n")
-				if matches, err := regexp.MatchString(s.pattern(), output); *update && err == nil && !matches {
-					changed, err := s.with(output)
-					require.NoError(t, err)
-					d.text = strings.Replace(d.text, s.text(), changed.text(), 1)
-					require.NoError(t, os.WriteFile(d.path, []byte(d.text), 0o644))
-					return
-				}
-				require.Regexp(t, s.pattern(), output, "%s shows another output (run the test with -update to rewrite it)", d.name)
-			})
-		}
+		ran += len(sessions(d.text))
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel() // most of the time, a session waits for the program that it records
+			dir := t.TempDir()
+			require.NoError(t, os.Symlink(testdata, filepath.Join(dir, "testdata")))
+			for name, program := range programs(d.text) {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o644))
+			}
+			for _, s := range sessions(d.text) {
+				t.Run(s.command, func(t *testing.T) { d.check(t, s, bin, dir, cache) })
+			}
+		})
 	}
 	require.GreaterOrEqual(t, ran, 15, "the documents show each command")
+}
+
+// check runs a session of the document in a directory.
+func (d *document) check(t *testing.T, s session, bin, dir, cache string) {
+	if strings.HasPrefix(s.command, "heaplapse record ") {
+		needRecorder(t, filepath.Join(bin, "heaplapse"))
+	}
+	cmd := exec.Command("bash", "-c", s.command)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME="+cache)
+	got, _ := cmd.CombinedOutput() // a session that has a status to show prints it
+	output := strings.TrimLeft(strings.TrimRight(string(got), "\n")+"\n", "\n")
+	if matches, err := regexp.MatchString(s.pattern(), output); *update && err == nil && !matches {
+		changed, err := s.with(output)
+		require.NoError(t, err)
+		d.text = strings.Replace(d.text, s.text(), changed.text(), 1)
+		require.NoError(t, os.WriteFile(d.path, []byte(d.text), 0o644))
+		return
+	}
+	require.Regexp(t, s.pattern(), output, "%s shows another output (run the test with -update to rewrite it)", d.name)
 }
 
 // TestReadmeIsShort keeps the README to what a new user reads; the manual in docs has the rest.

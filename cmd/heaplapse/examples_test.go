@@ -26,9 +26,12 @@ type example struct {
 
 // TestExamples runs the sessions of all examples, side by side. The documented line must be named in the
 // recording with the leak, and the recording without it must not be called a leak. Percentages and the
-// rest of the output depend on the machine.
+// rest of the output depend on the machine. On a busy machine, a recording of 12 s is uneven, and growth
+// is rightly undecided: the leak must be named first then, too.
 func TestExamples(t *testing.T) {
 	testutil.Linux(t)
+	testutil.NoRace(t)
+	t.Parallel() // its sessions record for a minute
 	bin, cache := buildCommand(t), t.TempDir()
 	examples := copyExamples(t)
 	var running sync.WaitGroup
@@ -112,7 +115,7 @@ func (e *example) run(bin, cache string) {
 }
 
 // documentedLeak matches the first line of a leak, and the place that it names.
-var documentedLeak = regexp.MustCompile(`^LEAK: (\S+) (\S+:\d+) grows`)
+var documentedLeak = regexp.MustCompile(`^LEAK: (\S+ \S+:\d+) grows`)
 
 func (e *example) check(t *testing.T) {
 	leaks, controls := 0, 0
@@ -127,8 +130,7 @@ func (e *example) check(t *testing.T) {
 			leaks++
 			place := documentedLeak.FindStringSubmatch(s.want[0])
 			require.NotNil(t, place, s.want[0])
-			require.Regexp(t, `(?m)^LEAK: `, e.outputs[i], all)
-			require.Regexp(t, regexp.QuoteMeta(place[1])+` +`+regexp.QuoteMeta(place[2])+`\b`, e.outputs[i], all)
+			require.Regexp(t, `(?m)^(LEAK|UNDECIDED): `+regexp.QuoteMeta(place[1])+` `, e.outputs[i], all)
 		}
 	}
 	require.Equal(t, 1, leaks, "a session finds the leak")

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -25,6 +26,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/period"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -43,8 +45,8 @@ type judgeFlags struct {
 	all          bool   // lists stable sites, too
 	explain      string // of growth
 
-	each func(pipeline.Judged) error // of report
-	most int                         // processes that each is called with
+	each func(g *growthreport.Report, all int) error // of report
+	most int                                         // processes that each is called with
 }
 
 type growthFlags struct {
@@ -169,7 +171,7 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 	o := &pipeline.Judgement{
 		Source:  *source,
 		Options: growth.Options{All: f.all, KeepStable: f.explain != ""},
-		Period:  f.period, Evidence: f.evidence, Each: f.each, Most: f.most,
+		Period:  f.period, Evidence: f.evidence, Most: f.most,
 	}
 	if f.confidence < 0 || f.confidence > 1 {
 		return nil, fmt.Errorf("--confidence %g: want a number from 0 to 1", f.confidence)
@@ -226,7 +228,8 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 	if err != nil {
 		return nil, err
 	}
-	report, err := p.Judge(ctx, paths, o)
+	judge := growthreport.Judge{Pipeline: p, Judgement: o, View: siteview.Options{Flags: flagname.All()}, Each: f.each}
+	report, err := judge.Report(ctx, paths)
 	if err != nil {
 		return nil, err
 	}

@@ -2,15 +2,20 @@ package main
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/holders"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/record"
 	holdersreport "github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
@@ -30,7 +35,8 @@ func (a *app) holdersCommand() *cobra.Command {
 		Long: `Looks at a process once, and tells what holds the blocks of memory of the sizes that have most: the
 variable, over which objects, or that nothing does and they are lost. The process needs no
 preparation and no recording. Its threads are stopped for some milliseconds, while it makes a copy
-of itself; heaplapse reads the copy, and removes it.
+of itself; heaplapse reads the copy, and removes it. Of a process that is being recorded, it first
+tells what holds the memory of each line of code.
 
   heaplapse holders 4711
   heaplapse holders 4711 --rss    where its resident memory is, and what would make it less
@@ -79,9 +85,21 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 		}
 		return f.Render(a.Out, &holdersreport.RSS{Result: result, Width: width})
 	}
-	look, err := holders.Ask(ctx, pid, holders.Question{Groups: f.top, Options: o})
+	running, recorded := record.RunningOf(pid)
+	look, err := holders.Ask(ctx, pid, holders.Question{Groups: f.top, Sites: recorded, Image: running.Image, Options: o})
 	if err != nil {
 		return err
 	}
-	return f.Render(a.Out, &holdersreport.Report{Look: look, All: a.Verbose, Width: width})
+	r := &holdersreport.Report{Look: look, Top: f.top, All: a.Verbose, Width: width, Flags: flagname.All()}
+	if recorded {
+		source := &pipeline.Source{Process: strconv.Itoa(pid), Symbols: symbols}
+		in, seen, err := a.Pipeline().Seen(ctx, running.Dir, look, source)
+		if err != nil {
+			a.Warn("the lines of code are not named: " + err.Error())
+			return f.Render(a.Out, r)
+		}
+		defer in.Close()
+		r.Sites = holdersreport.NamedSites(in, seen, siteview.Options{Flags: r.Flags})
+	}
+	return f.Render(a.Out, r)
 }

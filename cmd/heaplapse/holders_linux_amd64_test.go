@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,17 +54,37 @@ func TestHolders(t *testing.T) {
 	validate(t, compileSchema(t, "rss"), string(look))
 }
 
-// TestHoldersOfRecorded looks at a process that is recorded.
+// TestHoldersOfRecorded looks at a process that is recorded: the lines of its code have names as soon as a snapshot has
+// them.
 func TestHoldersOfRecorded(t *testing.T) {
 	t.Parallel()
+	const program = `
+import os, time
+KEPT = []
+def keep(n):
+    for _ in range(n):
+        KEPT.append(bytes(50000))
+keep(2000)
+print(os.getpid())
+print('ready', flush=True)
+time.sleep(300)
+`
 	cmd := exec.Command("heaplapse", "record", "-q", "--no-holders", "-o", t.TempDir(), "--",
-		testutil.Need(t, "python3"), "-c", "import os, time; print(os.getpid()); print('ready', flush=True); time.sleep(300)")
+		testutil.Need(t, "python3"), "-c", program)
 	written := testutil.Ready(t, cmd)
 	require.Len(t, written, 1)
 	pid, err := strconv.Atoi(written[0])
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	look, err := exec.Command("heaplapse", "holders", written[0]).CombinedOutput()
-	require.NoError(t, err, "%s", look)
-	assert.Contains(t, string(look), "\nheaplapse records this process: ")
+	var look []byte
+	require.Eventually(t, func() bool {
+		look, err = exec.Command("heaplapse", "holders", written[0]).CombinedOutput()
+		return assert.NoError(t, err, "%s", look) && bytes.Contains(look, []byte("\nkeep  <string>:6: "))
+	}, 5*time.Minute, 100*time.Millisecond, "%s", &look)
+	assert.Regexp(t, `\nkeep  <string>:6: \d+ live samples, \d+ of them among the older half of all\n`+
+		` *30 of 30 held by __main__\.KEPT \(list, 2,000 entries\) → bytes\n`, string(look))
+	look, err = exec.Command("heaplapse", "holders", written[0], "--format", "json").Output()
+	require.NoError(t, err)
+	validate(t, compileSchema(t, "holders"), string(look))
+	assert.Contains(t, string(look), `"function": "keep"`)
 }

@@ -40,6 +40,7 @@ const maxHostileMemory = 1 << 30
 // TestHostileCorpus compares the exit status and the message of each file of testdata/hostile with
 // the table expected.txt. -update writes the table; review the difference.
 func TestHostileCorpus(t *testing.T) {
+	testutil.NoRace(t)
 	testutil.Linux(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Chdir(testutil.Data(t, "hostile"))

@@ -99,6 +99,7 @@ func wholeProfiles(t *testing.T, dir string) (n int) {
 // TestKilledSavesLoseNoBaseline kills saves of a run later and later. The earlier baselines still
 // exist, and each file with the name of a baseline is complete.
 func TestKilledSavesLoseNoBaseline(t *testing.T) {
+	testutil.NoRace(t)
 	pool := t.TempDir()
 	save := func(label string) *exec.Cmd {
 		return exec.Command("heaplapse", "baseline", "save", pool, testutil.Data(t, "python"), "-q", "--no-cache", "--sysroot", testutil.Data(t, "python/sysroot"), "--label", "n="+label)

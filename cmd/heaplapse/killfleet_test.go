@@ -71,6 +71,7 @@ func killAll(t *testing.T, n int, command func() *exec.Cmd, check func()) {
 // rows of each run in the table runs are complete. The export that follows makes all files, with the bytes
 // that they have without a kill.
 func TestKilledExportsAreDoneAgain(t *testing.T) {
+	testutil.NoRace(t)
 	reference := t.TempDir()
 	require.NoError(t, exportCommand(t, reference).Run())
 	want := contents(t, reference)
@@ -112,6 +113,7 @@ func TestKilledExportsAreDoneAgain(t *testing.T) {
 // TestKilledCompactionsAreDoneAgain: whenever a compaction is killed, the next one makes the file that a
 // compaction makes without a kill.
 func TestKilledCompactionsAreDoneAgain(t *testing.T) {
+	testutil.NoRace(t)
 	exported := t.TempDir()
 	require.NoError(t, exportCommand(t, exported).Run())
 	begin := func(tables string) {

@@ -5,11 +5,14 @@ import (
 	"context"
 	"flag"
 	"io"
+	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -27,8 +30,36 @@ func TestMain(m *testing.M) {
 type foreground struct{ testscript.TestingM }
 
 func (f foreground) Run() int {
+	defer func() { _ = os.RemoveAll(sharedDir()) }()
 	testutil.Foreground(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
 	return f.TestingM.Run()
+}
+
+// sharedDir returns a directory for what several tests use, such as the programs that they record.
+var sharedDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "heaplapse-tests")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+// once calls f for the first caller with a key, and returns its error to all of them.
+func once(key string, f func() error) error {
+	result, _ := onces.LoadOrStore(key, sync.OnceValue(f))
+	return result.(func() error)()
+}
+
+var onces sync.Map
+
+// built returns the path of a program in the shared directory. The command that ends with the path
+// builds it, for the first test that needs it.
+func built(t *testing.T, name, compiler string, args ...string) string {
+	t.Helper()
+	testutil.Need(t, compiler)
+	path := filepath.Join(sharedDir(), name)
+	require.NoError(t, once(path, func() error { return command(".", compiler, append(args, "-o", path)...) }))
+	return path
 }
 
 // TestScripts runs the scripts in testdata/script. $DATA is the directory testdata of the module.
@@ -44,6 +75,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("DATA", data)
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
+			e.Setenv("GORACE", os.Getenv("GORACE")) // options of the race detector
 			return nil
 		},
 	})

@@ -20,7 +20,7 @@ import (
 func TestAttachKeepsNames(t *testing.T) {
 	t.Parallel()
 	testutil.Superuser(t)
-	root, exe := t.TempDir(), server(t)
+	root, exe := t.TempDir(), ownServer(t)
 	libraries, err := exec.Command(testutil.Need(t, "ldd"), exe).Output()
 	require.NoError(t, err)
 	for _, word := range append(strings.Fields(string(libraries)), exe) {

@@ -25,7 +25,7 @@ func topOf(t *testing.T, path string) string {
 // in a bundle that is made later.
 func TestRecordKeepsNames(t *testing.T) {
 	t.Parallel()
-	exe := server(t)
+	exe := ownServer(t)
 	r := started(t, "--every", "100ms", "--", exe)
 	r.more(t, 2)
 	require.NoError(t, os.Remove(exe))
@@ -56,7 +56,7 @@ func TestRecordKeepsNames(t *testing.T) {
 // TestNoBundle: the names are not kept if nothing was replaced, and with --no-bundle.
 func TestNoBundle(t *testing.T) {
 	t.Parallel()
-	exe := server(t)
+	exe := ownServer(t)
 	r := started(t, "--every", "100ms", "--", exe)
 	r.more(t, 1)
 	r.kill(t, syscall.SIGTERM)

@@ -64,7 +64,7 @@ func (n *nightly) pool(t *testing.T) (names []string) {
 // runs without a verdict.
 func TestNightlyScript(t *testing.T) {
 	testutil.NoRace(t)
-	w := newWorkshop(t)
+	w := useWorkshop(t)
 	programs := w.buildAll(t, []planted{{name: "unchanged"}, {name: "new-leak", patch: "new-leak"}})
 	n := newNightly(t)
 

@@ -92,7 +92,7 @@ func (n *plantedNight) night(t *testing.T, build string, night int) string {
 // docs/gate-planted.md.
 func TestPlantedSet(t *testing.T) {
 	testutil.NoRace(t)
-	w := newWorkshop(t)
+	w := useWorkshop(t)
 	builds := append([]planted{}, plantedBuilds...)
 	for night := 1; night <= plantedNights; night++ {
 		builds = append(builds, drifted(night))

@@ -68,14 +68,20 @@ type workshop struct {
 	objects map[string]string
 }
 
-func newWorkshop(t *testing.T) *workshop {
+// sharedWorkshop is the workshop of all tests: they record the same builds.
+var sharedWorkshop = sync.OnceValue(func() *workshop {
+	return &workshop{dir: filepath.Join(sharedDir(), "planted"), data: "../../testdata/planted", objects: map[string]string{}}
+})
+
+// useWorkshop returns the shared workshop to a test that needs its tools.
+func useWorkshop(t *testing.T) *workshop {
 	t.Helper()
 	testutil.Linux(t)
 	for _, tool := range []string{"g++", "clang++", "git"} {
 		testutil.Need(t, tool)
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // names of a build are looked up once
-	return &workshop{dir: t.TempDir(), data: testutil.Data(t, "planted"), objects: map[string]string{}}
+	return sharedWorkshop()
 }
 
 // heaplapse runs the command within the test.
@@ -118,9 +124,13 @@ func (w *workshop) buildAll(t *testing.T, builds []planted) map[string]string {
 	return out
 }
 
-// build makes a program of the sources as the variant has them.
+// build makes a program of the sources as the variant has them, unless another test has made it.
 func (w *workshop) build(b planted) (program string, err error) {
 	src := filepath.Join(w.dir, b.name)
+	program = filepath.Join(src, "shopd")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
 	if err := os.CopyFS(src, os.DirFS(filepath.Join(w.data, "src"))); err != nil {
 		return "", err
 	}
@@ -140,7 +150,6 @@ func (w *workshop) build(b planted) (program string, err error) {
 	if err != nil {
 		return "", err
 	}
-	program = filepath.Join(src, "shopd")
 	args := []string{"-o", program}
 	for _, s := range sources {
 		object, err := w.compile(b, src, filepath.Base(s))

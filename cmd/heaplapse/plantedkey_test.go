@@ -48,7 +48,7 @@ func sameKeys(bytes, other map[string]int64) float64 {
 // functions were renamed or split: then the gate's matching gives their aliases.
 func TestKeysOfPlantedBuilds(t *testing.T) {
 	testutil.NoRace(t)
-	w := newWorkshop(t)
+	w := useWorkshop(t)
 	var builds []planted
 	for _, b := range plantedBuilds {
 		if b.status == "" {

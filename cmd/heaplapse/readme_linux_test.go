@@ -39,6 +39,8 @@ func nightlyJob(t *testing.T, program string) string {
 // TestReadmeJobRunsEveryNight runs the README's job three nights in one directory, and once more in an
 // empty one.
 func TestReadmeJobRunsEveryNight(t *testing.T) {
+	testutil.NoRace(t)
+	t.Parallel() // it waits for snapshots
 	testutil.Need(t, "bash")
 	testutil.Need(t, "python3")
 	bin := buildCommand(t)

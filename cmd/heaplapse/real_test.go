@@ -3,9 +3,7 @@ package main
 import (
 	"archive/tar"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -182,7 +179,7 @@ func seriesOf(t *testing.T, name string) string {
 	return dir + bundled
 }
 
-// snapshotsOf returns the names of the snapshots of a recording.
+// snapshotsOf returns the names of the snapshots of a recording. An archive begins with a list of its files.
 func snapshotsOf(t *testing.T, name string) []string {
 	t.Helper()
 	path := seriesOf(t, name)
@@ -197,17 +194,16 @@ func snapshotsOf(t *testing.T, name string) []string {
 	text, err := zstd.NewReader(file)
 	require.NoError(t, err)
 	defer text.Close()
+	archive := tar.NewReader(text)
+	_, err = archive.Next()
+	require.NoError(t, err)
+	var index struct{ Snapshots []struct{ Entry string } }
+	require.NoError(t, json.NewDecoder(archive).Decode(&index))
 	var names []string
-	for archive := tar.NewReader(text); ; {
-		entry, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return names
-		}
-		require.NoError(t, err)
-		if strings.HasSuffix(filename.TrimCompression(entry.Name), ".heap") {
-			names = append(names, entry.Name)
-		}
+	for _, s := range index.Snapshots {
+		names = append(names, s.Entry)
 	}
+	return names
 }
 
 func readTruth(t *testing.T) []recording {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,9 +39,11 @@ func eachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 
 func needEngine(t *testing.T, engine string) {
 	t.Helper()
-	out, err := exec.Command("heaplapse", "record", "--dry-run", "--engine", engine, "--", "true").CombinedOutput()
+	err := once("engine "+engine, func() error {
+		return command("", "heaplapse", "record", "--dry-run", "--engine", engine, "--", "true")
+	})
 	if err != nil {
-		t.Logf("%s", out)
+		t.Log(err)
 		testutil.Missing(t, "the library of "+engine)
 	}
 }
@@ -48,10 +51,16 @@ func needEngine(t *testing.T, engine string) {
 // python returns the path of the interpreter: python3 may be a wrapper.
 func python(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command(testutil.Need(t, "python3"), "-c", "import sys; print(sys.executable)").Output()
+	testutil.Need(t, "python3")
+	path, err := interpreter()
 	require.NoError(t, err)
-	return strings.TrimSpace(string(out))
+	return path
 }
+
+var interpreter = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 // program returns the path of a file in testdata/record.
 func program(t *testing.T, name string) string {
@@ -61,12 +70,17 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// server compiles server.cc.
+// server compiles server.cc. Tests share the program.
 func server(t *testing.T) string {
 	t.Helper()
+	return built(t, "server", "g++", "-g", "-O1", "-fno-omit-frame-pointer", program(t, "server.cc"))
+}
+
+// ownServer returns a copy of the server, which the test may change.
+func ownServer(t *testing.T) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "server")
-	out, err := exec.Command(testutil.Need(t, "g++"), "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, program(t, "server.cc")).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	require.NoError(t, command("", "cp", server(t), path))
 	return path
 }
 

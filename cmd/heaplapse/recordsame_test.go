@@ -53,6 +53,7 @@ var bare = map[string][]string{
 // TestRecordChangesNothing compares programs with and without record: status, signal, standard
 // output, standard error.
 func TestRecordChangesNothing(t *testing.T) {
+	testutil.NoRace(t)
 	t.Parallel()
 	for name, command := range bare {
 		t.Run(name, func(t *testing.T) {

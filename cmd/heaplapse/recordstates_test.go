@@ -59,10 +59,7 @@ func TestRecordStates(t *testing.T) {
 // compiled builds a program of testdata/record.
 func compiled(t *testing.T, source string) string {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
-	out, err := exec.Command(testutil.Need(t, "gcc"), "-g", "-O0", "-pthread", "-o", exe, program(t, source)).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return exe
+	return built(t, strings.TrimSuffix(source, ".c"), "gcc", "-g", "-O0", "-pthread", program(t, source))
 }
 
 // reported checks that a problem of the engine is in the manifest, and that record and info print it.

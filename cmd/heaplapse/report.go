@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
-	"github.com/heaplapse/heaplapse/internal/pipeline"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/page"
 	"github.com/heaplapse/heaplapse/internal/report/source"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -103,7 +103,10 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 	}
 	pages := page.Pages{Options: page.Options{Tool: build.Tool(), Moments: f.moments}}
 	f.all = true // the page shows every site
-	f.each, f.most = func(p pipeline.Judged) error { return a.addPage(&pages, f, p) }, page.MaxProcesses
+	f.each, f.most = func(g *growthreport.Report, all int) error {
+		pages.Processes = all
+		return a.addPage(&pages, f, g)
+	}, page.MaxProcesses
 	g, err := f.judge(ctx, a.Pipeline(), paths)
 	if err != nil {
 		return err
@@ -117,8 +120,8 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 }
 
 // addPage adds a process to the pages.
-func (a *app) addPage(pages *page.Pages, f *reportFlags, p pipeline.Judged) error {
-	sources, err := f.sources(p.FromBundle)
+func (a *app) addPage(pages *page.Pages, f *reportFlags, g *growthreport.Report) error {
+	sources, err := f.sources(g.FromBundle())
 	if err != nil {
 		return err
 	}
@@ -127,8 +130,8 @@ func (a *app) addPage(pages *page.Pages, f *reportFlags, p pipeline.Judged) erro
 	}
 	bar := terminal.NewProgress(a.Err, "reading moments")
 	defer bar.Done()
-	pages.Sources, pages.Processes, pages.Progress = sources, p.Processes, bar.Update
-	return pages.Add(p.Report)
+	pages.Sources, pages.Progress = sources, bar.Update
+	return pages.Add(g)
 }
 
 // sources opens the directory whose source files are shown; nil if none are.

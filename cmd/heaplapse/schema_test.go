@@ -16,6 +16,7 @@ import (
 
 // TestJSONMeetsItsSchema validates the JSON of each command against its schema in docs.
 func TestJSONMeetsItsSchema(t *testing.T) {
+	testutil.NoRace(t)
 	series := []string{"leaky", "leaky-jemalloc", "leaky-jemalloc-noaccum", "python", "node", "dialects/fork", "dialects/restart"}
 	for _, command := range []string{"growth", "top", "info"} {
 		schema := compileSchema(t, command)
@@ -86,6 +87,7 @@ func TestDiffJSONMeetsItsSchema(t *testing.T) {
 // TestGateMeetsItsSchemas validates the results of real runs, also against the published schema of
 // SARIF.
 func TestGateMeetsItsSchemas(t *testing.T) {
+	testutil.NoRace(t)
 	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/gate/testdata/schema/sarif-schema-2.1.0.json"))
 	require.NoError(t, err)
 	schemas := map[string]*jsonschema.Schema{"--json": compileSchema(t, "gate"), "--sarif": sarif}

@@ -68,6 +68,7 @@ func allSites(t *testing.T, path string, flags ...string) *found {
 // TestServices: the leaks of services that profile themselves are found, and nothing else is called a
 // leak.
 func TestServices(t *testing.T) {
+	testutil.NoRace(t)
 	for _, s := range services {
 		t.Run(s.name+"/"+s.process, func(t *testing.T) {
 			got := s.growth(t, testutil.Data(t, "services", s.name))
@@ -99,6 +100,7 @@ func TestBuiltinsOfV8(t *testing.T) {
 // TestServicesConverted: the profiles that convert writes of them have the same sites with the same
 // labels.
 func TestServicesConverted(t *testing.T) {
+	testutil.NoRace(t)
 	for _, s := range services {
 		t.Run(s.name+"/"+s.process, func(t *testing.T) {
 			path, out := testutil.Data(t, "services", s.name), filepath.Join(t.TempDir(), "out")
@@ -116,6 +118,7 @@ func TestServicesConverted(t *testing.T) {
 // TestRecordingsConverted: so have those of the snapshots of allocators and of the recordings of other tools,
 // for all sites that change. A location without a name has another label without its file.
 func TestRecordingsConverted(t *testing.T) {
+	testutil.NoRace(t)
 	for path, sysroot := range map[string]string{
 		"leaky":                         "leaky/sysroot", // tcmalloc, every allocation
 		"leaky-jemalloc":                "leaky/sysroot", // jemalloc, samples

@@ -19,6 +19,7 @@ import (
 // and imports runtime/cgo then, which needs the C library. A module cannot set a tag: go.mod has none, and
 // a go:debug line chooses the resolver only when the program runs.
 func TestTheProgramIsOneFile(t *testing.T) {
+	testutil.NoRace(t)
 	testutil.Need(t, "gcc")
 	for cgo, want := range map[string][]string{"0": nil, "1": {"libc.so.6"}} {
 		program := filepath.Join(t.TempDir(), "heaplapse")

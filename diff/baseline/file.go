@@ -14,6 +14,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/infile"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 const (
@@ -144,14 +145,14 @@ func (m meta) meta(name string) Meta {
 // run is the inverse of documentOf. It checks every index.
 func (d *document) run(name string) (*Run, error) {
 	r := &Run{Meta: d.Meta.meta(name), Total: Level(d.Total), Rest: Level(d.Rest)}
-	frames := make([]Frame, len(d.Frames))
+	frames := make([]symbolize.Frame, len(d.Frames))
 	for i, f := range d.Frames {
 		for _, s := range f[:3] {
 			if s < 0 || s >= len(d.Strings) {
 				return nil, fmt.Errorf("frame %d refers to string %d of %d", i, s, len(d.Strings))
 			}
 		}
-		frames[i] = Frame{d.Strings[f[0]], d.Strings[f[1]], d.Strings[f[2]], f[3]}
+		frames[i] = symbolize.Frame{Function: d.Strings[f[0]], Module: d.Strings[f[1]], File: d.Strings[f[2]], Line: f[3]}
 	}
 	for i := range d.Sites {
 		s, err := d.site(&d.Sites[i], frames)
@@ -166,7 +167,7 @@ func (d *document) run(name string) (*Run, error) {
 	return r, nil
 }
 
-func (d *document) site(in *site, frames []Frame) (Site, error) {
+func (d *document) site(in *site, frames []symbolize.Frame) (Site, error) {
 	names, err := pick(in.Names, d.Strings)
 	if err != nil {
 		return Site{}, fmt.Errorf("names: %w", err)

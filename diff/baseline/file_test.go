@@ -17,6 +17,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // run has every field, and the given number of sites.
@@ -37,7 +38,7 @@ func run(sites int) *baseline.Run {
 		for range 12 {
 			name := fmt.Sprintf("ns%d::Klasse<int, %d>::method_%d", random.IntN(30), random.IntN(9), random.IntN(400))
 			s.Identity.Frames = append(s.Identity.Frames, name)
-			s.Frames = append(s.Frames, baseline.Frame{Function: name, Module: "/usr/bin/server", File: fmt.Sprintf("/src/f%d.cc", random.IntN(200)), Line: random.IntN(2000)})
+			s.Frames = append(s.Frames, symbolize.Frame{Function: name, Module: "/usr/bin/server", File: fmt.Sprintf("/src/f%d.cc", random.IntN(200)), Line: random.IntN(2000)})
 		}
 		r.Sites = append(r.Sites, s)
 	}
@@ -68,6 +69,7 @@ func TestWriteIsDeterministic(t *testing.T) {
 
 // TestSizeOfALargeRun writes 3,000 sites of 12 frames, the largest number that is kept.
 func TestSizeOfALargeRun(t *testing.T) {
+	testutil.NoRace(t)
 	require.Less(t, len(written(t, run(3000))), 600<<10)
 }
 
@@ -100,6 +102,7 @@ func zipped(text []byte) []byte {
 
 // TestDamagedFiles checks that an error names the file, the damage, and the remedy.
 func TestDamagedFiles(t *testing.T) {
+	testutil.NoRace(t)
 	whole := written(t, run(5))
 	text := string(content(t, whole))
 	change := func(old, replacement string) []byte {

@@ -5,10 +5,10 @@ import (
 	"math"
 	"path"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // LeastSnapshots is the smallest number of snapshots with a steady level: the median of their
@@ -138,8 +138,9 @@ type Site struct {
 	Level
 	// Identity identifies it in another run.
 	Identity identity.Site
-	// Frames are the whole stack, leaf first; an inlined callee precedes its caller.
-	Frames []Frame
+	// Frames are the whole stack, leaf first; an inlined callee precedes its caller. Of each, a
+	// baseline keeps the function, the module, the file and the line.
+	Frames []symbolize.Frame
 	// Blame is the index in Frames of the function that the allocation is attributed to, -1 for
 	// none.
 	Blame int
@@ -158,39 +159,5 @@ func (s *Site) File() string {
 	return path.Base(cmp.Or(f.File, f.Module))
 }
 
-// Frame is one function of a stack.
-type Frame struct {
-	Function, Module, File string
-	Line                   int
-}
-
-// Script reports whether the frame is a line of a Python script. Code is in a module; generated
-// code has other source files.
-func (f *Frame) Script() bool {
-	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
-}
-
-// Unnamed reports whether the frame has no function: then Function is its module+offset, or an
-// address.
-func (f *Frame) Unnamed() bool {
-	if f.Module == "" {
-		return f.File == "" && strings.HasPrefix(f.Function, "0x")
-	}
-	return strings.HasPrefix(f.Function, path.Base(f.Module)+"+")
-}
-
 // Keys returns the keys by which the site is found in runs of other hosts.
-func (s *Site) Keys() identity.Keys { return KeysOf(s.Frames, s.Blame) }
-
-// KeysOf returns the keys of a stack that is attributed to the frame with the index blame, -1 for
-// none.
-func KeysOf(frames []Frame, blame int) identity.Keys {
-	all := make([]identity.KeyFrame, len(frames))
-	for i := range frames {
-		f := &frames[i]
-		all[i] = identity.KeyFrame{
-			Function: f.Function, Module: f.Module, File: f.File, Script: f.Script(), Unnamed: f.Unnamed(),
-		}
-	}
-	return identity.KeysOf(all, blame)
-}
+func (s *Site) Keys() identity.Keys { return identity.KeysOf(s.Frames, s.Blame) }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -118,18 +117,18 @@ func TestFunctions(t *testing.T) {
 func TestAt(t *testing.T) {
 	x := NewIndex([]*Report{read(t, "memcheck.xml")}, nil)
 	for name, c := range map[string]struct {
-		frame baseline.Frame
+		frame symbolize.Frame
 		want  int64
 	}{
-		"inlined":             {baseline.Frame{Function: "Client::fetch", File: "/src/evidence/service.cc", Line: 29}, 248 * 16384},
-		"another directory":   {baseline.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}, 248 * 16384},
-		"another line":        {baseline.Frame{Function: "Client::fetch", File: "/src/evidence/service.cc", Line: 30}, 0},
-		"another file":        {baseline.Frame{Function: "Client::fetch", File: "/src/evidence/client.cc", Line: 29}, 0},
-		"no file":             {baseline.Frame{Function: "Client::fetch"}, 0},
-		"its whole name":      {baseline.Frame{Function: "Catalog::reload", File: "service.cc", Line: 1}, 1},
-		"a name without file": {baseline.Frame{Function: "Catalog::reload"}, 1},
-		"another class":       {baseline.Frame{Function: "Other::reload", File: "service.cc", Line: 49}, 0},
-		"no name":             {baseline.Frame{File: "service.cc", Line: 29}, 0},
+		"inlined":             {symbolize.Frame{Function: "Client::fetch", File: "/src/evidence/service.cc", Line: 29}, 248 * 16384},
+		"another directory":   {symbolize.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}, 248 * 16384},
+		"another line":        {symbolize.Frame{Function: "Client::fetch", File: "/src/evidence/service.cc", Line: 30}, 0},
+		"another file":        {symbolize.Frame{Function: "Client::fetch", File: "/src/evidence/client.cc", Line: 29}, 0},
+		"no file":             {symbolize.Frame{Function: "Client::fetch"}, 0},
+		"its whole name":      {symbolize.Frame{Function: "Catalog::reload", File: "service.cc", Line: 1}, 1},
+		"a name without file": {symbolize.Frame{Function: "Catalog::reload"}, 1},
+		"another class":       {symbolize.Frame{Function: "Other::reload", File: "service.cc", Line: 49}, 0},
+		"no name":             {symbolize.Frame{File: "service.cc", Line: 29}, 0},
 	} {
 		loss := LossOf(x.At(c.frame))
 		if c.want == 1 {
@@ -138,7 +137,7 @@ func TestAt(t *testing.T) {
 		}
 		require.Equal(t, c.want, loss.Bytes(), name)
 	}
-	both := []baseline.Frame{{Function: "Catalog::reload"}, {Function: "Catalog::reload", File: "service.cc"}}
+	both := []symbolize.Frame{{Function: "Catalog::reload"}, {Function: "Catalog::reload", File: "service.cc"}}
 	require.Equal(t, x.At(both[0]), x.At(both...), "each record once")
 }
 
@@ -148,7 +147,7 @@ func TestProgram(t *testing.T) {
 	require.Equal(t, "/opt/evidence/bin/service", memcheck.Program)
 	require.Equal(t, "/opt/evidence/bin/service-lsan", lsan.Program)
 	all := NewIndex([]*Report{memcheck, lsan}, nil)
-	fetch := baseline.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}
+	fetch := symbolize.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}
 	tools := func(x *Index) map[string]bool {
 		out := map[string]bool{}
 		for _, r := range x.At(fetch) {
@@ -162,21 +161,21 @@ func TestProgram(t *testing.T) {
 
 // TestFrames: the forms of a frame that compiler-rt's StackTracePrinter writes.
 func TestFrames(t *testing.T) {
-	for line, want := range map[string]Frame{
-		"    #0 0x7f79 in operator new(unsigned long) ../../src/asan/asan_new_delete.cpp:95": {Address: 0x7f79, Function: "operator new", File: "../../src/asan/asan_new_delete.cpp", Line: 95},
-		"    #1 0x55f6 in Client::fetch(long) /src/my dir/service.cc:29:15":                  {Address: 0x55f6, Function: "Client::fetch", File: "/src/my dir/service.cc", Line: 29},
-		"    #2 0x55f6 in serve (/opt/bin/service+0x4d3f) (BuildId: A0ff)":                   {Address: 0x55f6, Function: "serve", Module: "/opt/bin/service", BuildID: "a0ff"},
-		"    #3 0x55f6  (/opt/bin/service+0x4d3f)":                                           {Address: 0x55f6, Module: "/opt/bin/service", Offset: 0x4d3f},
-		"    #4 0x55f6  (/opt/bin/service+0x4d3f) (BuildId: a0ff)":                           {Address: 0x55f6, Module: "/opt/bin/service", Offset: 0x4d3f, BuildID: "a0ff"},
+	for line, want := range map[string]ReportFrame{
+		"    #0 0x7f79 in operator new(unsigned long) ../../src/asan/asan_new_delete.cpp:95": {Address: 0x7f79, Frame: symbolize.Frame{Function: "operator new", File: "../../src/asan/asan_new_delete.cpp", Line: 95}},
+		"    #1 0x55f6 in Client::fetch(long) /src/my dir/service.cc:29:15":                  {Address: 0x55f6, Frame: symbolize.Frame{Function: "Client::fetch", File: "/src/my dir/service.cc", Line: 29}},
+		"    #2 0x55f6 in serve (/opt/bin/service+0x4d3f) (BuildId: A0ff)":                   {Address: 0x55f6, BuildID: "a0ff", Frame: symbolize.Frame{Function: "serve", Module: "/opt/bin/service"}},
+		"    #3 0x55f6  (/opt/bin/service+0x4d3f)":                                           {Address: 0x55f6, Offset: 0x4d3f, Frame: symbolize.Frame{Module: "/opt/bin/service"}},
+		"    #4 0x55f6  (/opt/bin/service+0x4d3f) (BuildId: a0ff)":                           {Address: 0x55f6, Offset: 0x4d3f, BuildID: "a0ff", Frame: symbolize.Frame{Module: "/opt/bin/service"}},
 		"    #5 0x55f6  (<unknown module>)":                                                  {Address: 0x55f6},
-		"    #6 0x55f6 in f(int) <null>":                                                     {Address: 0x55f6, Function: "f"},
-		"    #7 0x55f6 in main app.c":                                                        {Address: 0x55f6, Function: "main", File: "app.c"},
-		"    #8 0x55f6 in _start":                                                            {Address: 0x55f6, Function: "_start"},
+		"    #6 0x55f6 in f(int) <null>":                                                     {Address: 0x55f6, Frame: symbolize.Frame{Function: "f"}},
+		"    #7 0x55f6 in main app.c":                                                        {Address: 0x55f6, Frame: symbolize.Frame{Function: "main", File: "app.c"}},
+		"    #8 0x55f6 in _start":                                                            {Address: 0x55f6, Frame: symbolize.Frame{Function: "_start"}},
 		"    #9 0x55f6":                                                                      {Address: 0x55f6},
 	} {
 		r, err := Parse(strings.NewReader("Direct leak of 7 byte(s) in 1 object(s) allocated from:\n"+line), "log")
 		require.NoError(t, err, line)
-		require.Equal(t, []Frame{want}, r.Records[0].Frames, line)
+		require.Equal(t, []ReportFrame{want}, r.Records[0].Frames, line)
 	}
 }
 

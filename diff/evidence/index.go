@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -64,7 +63,7 @@ func newAttribution(rules *class.Rules) *attribution {
 }
 
 // blame returns the index of the frame that memory is attributed to, -1 for none.
-func (a *attribution) blame(frames []Frame) int {
+func (a *attribution) blame(frames []ReportFrame) int {
 	var stack []symbolize.LocationID
 	var first []int // index of the first frame by position on the stack
 	for i, f := range frames {
@@ -107,7 +106,7 @@ func (x *Index) name(function string) string {
 func lastPart(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
 
 // At returns the records of the functions of some frames, the largest first. A nil Index has none.
-func (x *Index) At(frames ...baseline.Frame) (found []*Record) {
+func (x *Index) At(frames ...symbolize.Frame) (found []*Record) {
 	if x == nil {
 		return nil
 	}
@@ -129,7 +128,7 @@ func (x *Index) At(frames ...baseline.Frame) (found []*Record) {
 // same reports whether a frame is in the function of a record: in the same file and with the same
 // name. The name of an inlined function may lack its namespaces; then the line must be the same,
 // too.
-func (r named) same(f *baseline.Frame, name string) bool {
+func (r named) same(f *symbolize.Frame, name string) bool {
 	g := r.function()
 	file, other := baseName(f.File), baseName(g.File)
 	if file != "" && other != "" && file != other {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -93,8 +92,8 @@ func (j *Joined) Found(elsewhere []*Record) {
 }
 
 // blamed are the frames that the call paths of a site are attributed to, each once.
-func blamed(s *symbolize.Symbols, blamer *class.Blamer, members []symbolize.SiteID) (frames []baseline.Frame) {
-	seen := map[baseline.Frame]bool{}
+func blamed(s *symbolize.Symbols, blamer *class.Blamer, members []symbolize.SiteID) (frames []symbolize.Frame) {
+	seen := map[symbolize.Frame]bool{}
 	for _, m := range members {
 		stack := s.Stack(s.SiteStack(m))
 		ref, ok := blamer.Blame(stack)
@@ -102,7 +101,7 @@ func blamed(s *symbolize.Symbols, blamer *class.Blamer, members []symbolize.Site
 			continue
 		}
 		f := &s.Locations[stack[ref.Position]].Frames[ref.Frame]
-		frame := baseline.Frame{Function: f.Function, File: f.File, Line: f.Line}
+		frame := symbolize.Frame{Function: f.Function, File: f.File, Line: f.Line}
 		if !seen[frame] {
 			seen[frame] = true
 			frames = append(frames, frame)

@@ -40,7 +40,7 @@ type memcheckReader struct {
 
 	record Record
 	leak   bool // the record is one
-	frame  Frame
+	frame  ReportFrame
 	dir    string
 }
 
@@ -121,7 +121,7 @@ func (r *memcheckReader) open(name string) error {
 	case "error":
 		r.record, r.leak = Record{Line: r.line()}, false
 	case "error/stack/frame":
-		r.frame, r.dir = Frame{}, ""
+		r.frame, r.dir = ReportFrame{}, ""
 	}
 	return nil
 }

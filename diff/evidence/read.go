@@ -103,7 +103,7 @@ func (b *builder) add(process string, r *Record) error {
 }
 
 // frame adds a frame to a record. Frames beyond the limit are left out.
-func (b *builder) frame(r *Record, f Frame) {
+func (b *builder) frame(r *Record, f ReportFrame) {
 	if len(r.Frames) == maxStack {
 		return
 	}

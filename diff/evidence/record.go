@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Kind is how memory was lost.
@@ -75,31 +75,29 @@ type Record struct {
 	// unknown. They have records of their own if the report has those of indirect losses.
 	IndirectBytes int64
 	// Frames are leaf first; an inlined callee precedes its caller.
-	Frames []Frame
+	Frames []ReportFrame
 	// Blame is the index in Frames of the function that the memory is attributed to, -1 for none.
 	// NewIndex sets it.
 	Blame int
 }
 
-// Frame is one function of a stack. Fields may be empty.
-type Frame struct {
+// ReportFrame is a frame as a report has it. Its function has no parameters, but may lack its namespaces
+// if it is inlined.
+type ReportFrame struct {
+	symbolize.Frame
 	// Address is that of the call in the process.
 	Address uint64
-	// Function has no parameters, but may lack its namespaces if it is inlined.
-	Function string
-	File     string
-	Line     int
-	// Module is the path of the program or library, BuildID its build ID, and Offset the ELF
-	// virtual address. Only frames without a function have an offset.
-	Module, BuildID string
-	Offset          uint64
+	// BuildID is that of the module, and Offset the ELF virtual address. Only frames without a
+	// function have an offset.
+	BuildID string
+	Offset  uint64
 }
 
 // Stack returns the frames as those of a summarized run.
-func (r *Record) Stack() []baseline.Frame {
-	out := make([]baseline.Frame, len(r.Frames))
+func (r *Record) Stack() []symbolize.Frame {
+	out := make([]symbolize.Frame, len(r.Frames))
 	for i, f := range r.Frames {
-		out[i] = baseline.Frame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line}
+		out[i] = f.Frame
 		if f.Function == "" && f.Offset > 0 {
 			out[i].Function = fmt.Sprintf("%s+0x%x", baseName(f.Module), f.Offset)
 		}
@@ -108,7 +106,7 @@ func (r *Record) Stack() []baseline.Frame {
 }
 
 // function returns the frame that the memory is attributed to, nil for none.
-func (r *Record) function() *Frame {
+func (r *Record) function() *ReportFrame {
 	if r.Blame < 0 || r.Frames[r.Blame].Function == "" {
 		return nil
 	}

@@ -161,7 +161,7 @@ func (r *textReader) addFrame(address, what string, number int) error {
 
 // parseFrame parses "FUNCTION FILE:LINE:COLUMN", "FUNCTION (MODULE+0xOFFSET)" or
 // "(MODULE+0xOFFSET)", each with the build ID after it or without.
-func parseFrame(address, what string) (f Frame, err error) {
+func parseFrame(address, what string) (f ReportFrame, err error) {
 	if f.Address, err = strconv.ParseUint(address, 16, 64); err != nil {
 		return f, err
 	}

@@ -92,7 +92,7 @@ func (a *addresses) name(module string, locations []symbolize.Location) {
 		known[l.Offset] = l.Frames
 	}
 	for _, r := range a.records {
-		var frames []Frame
+		var frames []ReportFrame
 		for _, f := range r.Frames {
 			var named []symbolize.Frame
 			if f.Module == module && f.Function == "" {

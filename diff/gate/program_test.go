@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/stretchr/testify/require"
 )
 
@@ -96,7 +97,7 @@ func siteOf(f function, factor float64) baseline.Site {
 		},
 	}
 	for i, name := range frames {
-		frame := baseline.Frame{Function: name, Module: "/usr/bin/service", Line: 10 + i}
+		frame := symbolize.Frame{Function: name, Module: "/usr/bin/service", Line: 10 + i}
 		if i == 0 {
 			frame.File = "/src/" + f.file
 		}

@@ -113,7 +113,8 @@ func (j *judgement) functionCauses(members [][]symbolize.SiteID, explained map[s
 			below = append(below, ids[i])
 		}
 		column := j.columns.Sum(below)
-		c := Cause{Site: j.siteOf(column, below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
+		share := min(1, float64(found.Growth)/float64(j.heapGained))
+		c := Cause{Site: j.siteOf(column, below, 0), Sites: found.Sites, Share: share}
 		if found.Growth >= least && c.Label.IsSuspicious() {
 			c.Site = withValues(c.Site, column)
 			c.Blame = functions.find(j.stack(c.Members[0]), found.Function)

@@ -2,10 +2,8 @@ package growth
 
 import (
 	"iter"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -56,21 +54,6 @@ func curvesOf(w window, all columns) curves {
 	})
 	c.medianRise = largerMedian(rises)
 	return c
-}
-
-// onAllProcessors calls a function on each processor with the numbers from 0 to n−1. Each number is
-// given to one of the calls.
-func onAllProcessors(n int, do func(numbers iter.Seq[int])) {
-	var next atomic.Int64
-	numbers := func(yield func(int) bool) {
-		for i := int(next.Add(1)) - 1; i < n && yield(i); i = int(next.Add(1)) - 1 {
-		}
-	}
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		all.Go(func() { do(numbers) })
-	}
-	all.Wait()
 }
 
 // column is that of one call path.
@@ -176,8 +159,8 @@ func visibleIn(bytes []int64) []int {
 	return out
 }
 
-// pick returns the values with some indices; nil of no values. If indices are nil, it is the list
-// itself.
+// pick returns the values with some indices, or the list itself if indices are nil. A nil list stays
+// nil.
 func pick(list []float64, indices []int) []float64 {
 	if list == nil || indices == nil {
 		return list

@@ -24,6 +24,7 @@
 //	causes.go   causes    the functions through which many sites grow
 //	verdict.go  Result    the verdict on the series, and what it rests on
 //
+// The steps that look at each call path or site by itself do so on all processors (processors.go).
 // pool.go judges a result again by what all processes of the program show, and returns another one.
 //
 // Package sites has the columns and the choice of the window; package trend turns a curve into

@@ -308,3 +308,14 @@ func TestStableSitesAreListedSeparately(t *testing.T) {
 	require.Empty(t, few.Stable)
 	require.Equal(t, some.Sites, few.Sites)
 }
+
+// TestResultsDoNotChange: judging a result again returns another one.
+func TestResultsDoNotChange(t *testing.T) {
+	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{})
+	before := fmt.Sprint(*j.Result) // some numbers are NaN
+	more := []growth.Evidence{{Confidence: 0.1, Time: 500, Held: 1 << 30}, {Confidence: 0.1, Time: 500, Held: 1 << 30}}
+	pooled := j.Pooled(func(*growth.Site) []growth.Evidence { return more }, more, growth.Options{})
+	require.NotEqual(t, verdict.SeriesLeak, pooled.Verdict)
+	require.Equal(t, 7, j.WithShort(7).Short)
+	require.True(t, before == fmt.Sprint(*j.Result))
+}

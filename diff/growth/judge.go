@@ -40,8 +40,8 @@ const batch = 256
 func (j *judgement) sites(groups [][]symbolize.SiteID) iter.Seq[judged] {
 	return func(yield func(judged) bool) {
 		for first := 0; first < len(groups); first += batch {
-			for _, verdict := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
-				if !yield(verdict) {
+			for _, v := range j.sideBySide(groups, first, min(first+batch, len(groups))) {
+				if !yield(v) {
 					return
 				}
 			}
@@ -65,7 +65,8 @@ func (j *judgement) sideBySide(groups [][]symbolize.SiteID, from, to int) []judg
 //   - the other members shrink by as much: then allocations only moved from one caller to another,
 //   - its curve follows the others: then it is no more evidence of a leak than the group.
 func (j *judgement) group(members []symbolize.SiteID, inStep float64) (whole Site, tested int) {
-	whole = j.site(members, inStep)
+	column := j.columns.Sum(members)
+	whole = j.siteOf(column, members, inStep)
 	if whole.Label.IsLeak() || len(members) == 1 {
 		return whole, 1
 	}
@@ -73,12 +74,22 @@ func (j *judgement) group(members []symbolize.SiteID, inStep float64) (whole Sit
 		j = j.overTime()
 	}
 	var leaks []Site
+	var lives [][]float64 // few groups need them
 	rest := slices.Clone(members)
-	for _, m := range members {
-		s := j.site([]symbolize.SiteID{m}, inStep)
-		if s.Label.IsLeak() && !j.follows(m, members) && j.lost(m, members) < 0.5*float64(s.Gained) {
+	for i, s := range j.each(members, inStep) {
+		if !s.Label.IsLeak() {
+			continue
+		}
+		one := j.column(members[i])
+		if follows(one, column) {
+			continue
+		}
+		if lives == nil {
+			lives = j.lives(members)
+		}
+		if j.lost(lives, i, one, s.Gained) < 0.5*float64(s.Gained) {
 			leaks = append(leaks, s)
-			rest = slices.DeleteFunc(rest, func(other symbolize.SiteID) bool { return other == m })
+			rest = slices.DeleteFunc(rest, func(other symbolize.SiteID) bool { return other == members[i] })
 		}
 	}
 	tested = 1 + len(members)
@@ -90,6 +101,17 @@ func (j *judgement) group(members []symbolize.SiteID, inStep float64) (whole Sit
 		tested++
 	}
 	return joined(&whole, ranked(leaks)), tested
+}
+
+// each judges call paths one by one.
+func (j *judgement) each(ids []symbolize.SiteID, inStep float64) []Site {
+	out := make([]Site, len(ids))
+	onAllProcessors(len(ids), func(numbers iter.Seq[int]) {
+		for i := range numbers {
+			out[i] = j.site(ids[i:i+1], inStep)
+		}
+	})
+	return out
 }
 
 // overTime judges without the work of the process.
@@ -110,22 +132,33 @@ func joined(whole *Site, parts []Site) Site {
 	return out
 }
 
-// lost is what the other call paths of a group have shrunk by since one of them began to grow.
-func (j *judgement) lost(leak symbolize.SiteID, members []symbolize.SiteID) (lost float64) {
-	begin, bytes := j.First, j.column(leak).Bytes
+// lives are the values of call paths; nil of one that a snapshot hides.
+func (j *judgement) lives(ids []symbolize.SiteID) [][]float64 {
+	out := make([][]float64, len(ids))
+	for i, id := range ids {
+		if live := j.live(j.column(id)); len(live) == j.Len() {
+			out[i] = live
+		}
+	}
+	return out
+}
+
+// lost is what the call paths of a group have shrunk by since one of them, the leak, began to grow.
+// That one is not counted.
+func (j *judgement) lost(lives [][]float64, leak int, column sites.Column, gained int64) (lost float64) {
+	begin, bytes := j.First, column.Bytes
 	first := bytes[begin]
 	if first == sites.Hidden {
 		first = 0
 	}
 	for i := begin; i <= j.Last; i++ {
-		if bytes[i] != sites.Hidden && bytes[i] <= first+j.gained[leak]/20 {
+		if bytes[i] != sites.Hidden && bytes[i] <= first+gained/20 {
 			begin = i
 		}
 	}
-	for _, m := range members {
-		live := j.live(j.column(m))
-		if from := begin - j.First; len(live) == j.Len() && m != leak {
-			lost += max(0, levelBefore(live, from)-levelBefore(live, len(live)-1))
+	for i, live := range lives {
+		if live != nil && i != leak {
+			lost += max(0, levelBefore(live, begin-j.First)-levelBefore(live, len(live)-1))
 		}
 	}
 	return lost
@@ -140,10 +173,9 @@ func levelBefore(live []float64, at int) float64 {
 const sameCurve = 0.97
 
 // follows reports whether the curve of a call path is that of the rest of its group.
-func (j *judgement) follows(path symbolize.SiteID, members []symbolize.SiteID) bool {
-	one, group := j.column(path), j.columns.Sum(members)
+func follows(path, group sites.Column) bool {
 	var own, rest []float64
-	for i, b := range one.Bytes {
+	for i, b := range path.Bytes {
 		if b != sites.Hidden { // then the group is not hidden either
 			own = append(own, float64(b))
 			rest = append(rest, float64(group.Bytes[i]-b))
@@ -152,13 +184,14 @@ func (j *judgement) follows(path symbolize.SiteID, members []symbolize.SiteID) b
 	return stats.Explained(own, rest) >= sameCurve
 }
 
-// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs once, such as that
-// of a module that is imported, does not leak: the probability of a leak is that of the other call paths.
+// site judges the sum of some call paths. inStep is described at [trend.Points]. Code that runs
+// once, such as that of a module that is imported, does not leak: the probability of a leak is that
+// of the other call paths.
 func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	return j.siteOf(j.columns.Sum(ids), ids, inStep)
 }
 
-// siteOf is site, of call paths whose sum is known.
+// siteOf is site for call paths whose sum is known.
 func (j *judgement) siteOf(column sites.Column, ids []symbolize.SiteID, inStep float64) Site {
 	first, last := j.ends(column)
 	s := Site{Gained: last - first, Held: last, Members: j.byGrowth(ids)}

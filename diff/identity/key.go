@@ -34,17 +34,6 @@ const (
 // AcrossBuilds reports whether keys of the kind are the same in other builds.
 func (k KeyKind) AcrossBuilds() bool { return k == KeyFunction || k == KeyScript }
 
-// KeyFrame is a function on a stack.
-type KeyFrame struct {
-	// Function is its demangled name without parameters.
-	Function string
-	// Module is the path of its file, File that of its source.
-	Module, File string
-	// Script reports whether it is a line of a script. Unnamed reports whether Function is only
-	// the module and an offset, or an address.
-	Script, Unnamed bool
-}
-
 // Keys identify a site on other hosts, without a comparison of two runs ([Pair]).
 type Keys struct {
 	// Site is that of the function that the site is attributed to: of its name without template
@@ -60,15 +49,15 @@ type Keys struct {
 
 // KeysOf returns the keys of a stack, leaf first, that is attributed to the frame with the index
 // blame, -1 for none.
-func KeysOf(frames []KeyFrame, blame int) Keys {
+func KeysOf(frames []symbolize.Frame, blame int) Keys {
 	if blame < 0 || blame >= len(frames) {
 		return Keys{Kind: KeyNone}
 	}
-	site, kind := frames[blame].text()
+	site, kind := textOf(&frames[blame])
 	var all strings.Builder
 	last := ""
 	for i := range frames[blame:] {
-		text, _ := frames[blame+i].text()
+		text, _ := textOf(&frames[blame+i])
 		if text != last { // a function that calls itself counts once
 			all.WriteString(text + "\x01")
 		}
@@ -77,14 +66,14 @@ func KeysOf(frames []KeyFrame, blame int) Keys {
 	return Keys{Site: keyOf(site), Kind: kind, Path: keyOf(all.String())}
 }
 
-// text is what identifies a function.
-func (f *KeyFrame) text() (string, KeyKind) {
+// textOf returns what identifies a function.
+func textOf(f *symbolize.Frame) (string, KeyKind) {
 	switch {
-	case f.Script:
+	case f.Script():
 		return "script\x00" + symbolize.FileName(f.File) + "\x00" + f.Function, KeyScript
-	case f.Unnamed && f.Module == "":
+	case f.Unnamed() && f.Module == "":
 		return "offset", KeyOffset // an address outside any file means nothing in another process
-	case f.Unnamed:
+	case f.Unnamed():
 		offset := f.Function[strings.LastIndex(f.Function, "+")+1:]
 		return "offset\x00" + ModuleName(f.Module) + "\x00" + offset, KeyOffset
 	}

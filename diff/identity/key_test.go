@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 func TestModuleName(t *testing.T) {
@@ -38,17 +39,17 @@ func TestModuleName(t *testing.T) {
 }
 
 // code is a frame of a program.
-func code(function, module string) identity.KeyFrame {
-	return identity.KeyFrame{Function: function, Module: module, File: "/src/" + function + ".cc"}
+func code(function, module string) symbolize.Frame {
+	return symbolize.Frame{Function: function, Module: module, File: "/src/" + function + ".cc"}
 }
 
 // TestKeysSurviveBuilds: two builds of one program, on two hosts, give the same key.
 func TestKeysSurviveBuilds(t *testing.T) {
 	main := code("main", "/srv/a/shopd")
-	key := identity.KeysOf([]identity.KeyFrame{code("Cache<int>::load", "/srv/a/libshop.so.1.2"), main}, 0)
+	key := identity.KeysOf([]symbolize.Frame{code("Cache<int>::load", "/srv/a/libshop.so.1.2"), main}, 0)
 	require.Equal(t, identity.KeyFunction, key.Kind)
 	require.Positive(t, key.Site)
-	for what, frame := range map[string]identity.KeyFrame{
+	for what, frame := range map[string]symbolize.Frame{
 		"directory and version":  code("Cache<int>::load", "/srv/b/libshop.so.1.3.1"),
 		"template argument":      code("Cache<std::vector<long>>::load", "/srv/a/libshop.so.1.2"),
 		"clone of a compiler":    code("Cache<int>::load [clone .isra.0]", "/srv/a/libshop.so.1.2"),
@@ -56,41 +57,41 @@ func TestKeysSurviveBuilds(t *testing.T) {
 		"no debug information":   {Function: "Cache<int>::load", Module: "libshop.so"},
 		"address of a cold part": code("Cache<int>::load.cold", "/srv/a/libshop.so.1.2"),
 	} {
-		got := identity.KeysOf([]identity.KeyFrame{frame, main}, 0)
+		got := identity.KeysOf([]symbolize.Frame{frame, main}, 0)
 		require.Equal(t, key, got, what)
 	}
-	for what, frame := range map[string]identity.KeyFrame{
+	for what, frame := range map[string]symbolize.Frame{
 		"function": code("Cache<int>::store", "/srv/a/libshop.so.1.2"),
 		"class":    code("Index::load", "/srv/a/libshop.so.1.2"),
 		"module":   code("Cache<int>::load", "/srv/a/libstock.so.1.2"),
-		"script":   {Function: "Cache<int>::load", File: "/srv/a/libshop.so", Script: true},
+		"script":   {Function: "Cache<int>::load", File: "/srv/a/shop.py", Line: 1},
 	} {
-		require.NotEqual(t, key.Site, identity.KeysOf([]identity.KeyFrame{frame, main}, 0).Site, what)
+		require.NotEqual(t, key.Site, identity.KeysOf([]symbolize.Frame{frame, main}, 0).Site, what)
 	}
 }
 
 func TestKeysOfPaths(t *testing.T) {
 	a, b, c := code("a", "p"), code("b", "p"), code("c", "p")
-	direct := identity.KeysOf([]identity.KeyFrame{a, b, c}, 0)
-	require.Equal(t, direct, identity.KeysOf([]identity.KeyFrame{a, a, b, b, c}, 0), "a function that calls itself counts once")
-	require.Equal(t, direct, identity.KeysOf([]identity.KeyFrame{code("malloc", "libc.so.6"), a, b, c}, 1), "frames below the site do not count")
-	other := identity.KeysOf([]identity.KeyFrame{a, c}, 0)
+	direct := identity.KeysOf([]symbolize.Frame{a, b, c}, 0)
+	require.Equal(t, direct, identity.KeysOf([]symbolize.Frame{a, a, b, b, c}, 0), "a function that calls itself counts once")
+	require.Equal(t, direct, identity.KeysOf([]symbolize.Frame{code("malloc", "libc.so.6"), a, b, c}, 1), "frames below the site do not count")
+	other := identity.KeysOf([]symbolize.Frame{a, c}, 0)
 	require.Equal(t, direct.Site, other.Site)
 	require.NotEqual(t, direct.Path, other.Path)
 }
 
 // TestKeysWithoutNames: such keys are marked, so that nobody compares them across builds.
 func TestKeysWithoutNames(t *testing.T) {
-	place := func(function, module string) identity.KeyFrame {
-		return identity.KeyFrame{Function: function, Module: module, Unnamed: true}
+	place := func(function, module string) symbolize.Frame {
+		return symbolize.Frame{Function: function, Module: module}
 	}
-	lib := identity.KeysOf([]identity.KeyFrame{place("libx.so.1+0x7f7a", "/lib/libx.so.1")}, 0)
+	lib := identity.KeysOf([]symbolize.Frame{place("libx.so.1+0x7f7a", "/lib/libx.so.1")}, 0)
 	require.Equal(t, identity.KeyOffset, lib.Kind)
 	require.False(t, lib.Kind.AcrossBuilds())
-	require.NotEqual(t, lib.Site, identity.KeysOf([]identity.KeyFrame{place("libx.so.1+0x7f7b", "/lib/libx.so.1")}, 0).Site)
+	require.NotEqual(t, lib.Site, identity.KeysOf([]symbolize.Frame{place("libx.so.1+0x7f7b", "/lib/libx.so.1")}, 0).Site)
 
-	outside := identity.KeysOf([]identity.KeyFrame{place("0x7f0000001000", "")}, 0)
-	require.Equal(t, outside, identity.KeysOf([]identity.KeyFrame{place("0x7f0000002000", "")}, 0), "addresses differ between processes")
+	outside := identity.KeysOf([]symbolize.Frame{place("0x7f0000001000", "")}, 0)
+	require.Equal(t, outside, identity.KeysOf([]symbolize.Frame{place("0x7f0000002000", "")}, 0), "addresses differ between processes")
 
 	require.Equal(t, identity.Keys{Kind: identity.KeyNone}, identity.KeysOf(nil, -1))
 	require.Equal(t, identity.Keys{Kind: identity.KeyNone}, identity.KeysOf(nil, 0))

@@ -1,32 +1,9 @@
 package processes
 
 import (
-	"cmp"
-
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
-
-// Key identifies a site in all processes of a program. The zero value identifies none.
-type Key struct {
-	// Program is that of the process, as [ProgramOf] returns it.
-	Program string
-	// Site is the function, and Stack the whole stack if rows are stacks.
-	Site, Stack identity.Key
-	// Line is that of a script, whose rows are lines.
-	Line int
-	// Group is the file or the module, if rows are such.
-	Group string
-
-	heap bool // not a site, but the whole heap
-}
-
-// ProgramOf tells the programs of a recording apart.
-func ProgramOf(p *series.Process) string { return cmp.Or(p.Exe, p.Prefix) }
-
-// heapOf is the key of the heap of a program as a whole.
-func heapOf(p *series.Process) Key { return Key{Program: ProgramOf(p), heap: true} }
 
 // Pools are what the processes of a recording show of each site, and of the heap of each program.
 type Pools map[Key][]growth.Evidence

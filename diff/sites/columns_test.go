@@ -71,6 +71,18 @@ func TestRowsAreKept(t *testing.T) {
 	}
 }
 
+// TestRowsAreSmall: counts that change a little take a few bytes.
+func TestRowsAreSmall(t *testing.T) {
+	const n, size = 1000, 256
+	var r rows
+	for i := range int64(n) {
+		live := 5000 + i%3
+		r.add(int(i), heapfile.Counts{InuseObjects: live, InuseBytes: live * size, AllocBytes: (live + 5*i) * size})
+	}
+	require.Less(t, len(r.data), 6*n)
+	require.Empty(t, r.runs)
+}
+
 // TestSumInterpolatesCumulativeBytes: one hidden call path does not hide the cumulative bytes of its
 // function. They are between those of the neighbours, within each process image.
 func TestSumInterpolatesCumulativeBytes(t *testing.T) {

@@ -27,7 +27,7 @@ func (s *scope) stackSite(c candidate) baseline.Site {
 		if blamed && i == ref.Position {
 			site.Blame = len(site.Frames) + max(ref.Frame, 0)
 		}
-		site.Frames = append(site.Frames, s.frames(&s.symbols.Locations[l])...)
+		site.Frames = append(site.Frames, s.frames(l)...)
 	}
 	return site
 }
@@ -45,19 +45,11 @@ func (s *scope) functionSite(c candidate) baseline.Site {
 	return site
 }
 
-// frames are the functions at a location. A location without a name is one frame, called
-// module+offset.
-func (s *scope) frames(l *symbolize.Location) (out []baseline.Frame) {
-	module := ""
-	if m := s.symbols.Module(l); m != nil {
-		module = m.Shown()
-	}
-	for _, f := range l.Frames {
+// frames are the functions at a location, with what a baseline keeps of them.
+func (s *scope) frames(l symbolize.LocationID) (out []symbolize.Frame) {
+	for _, f := range s.symbols.Frames(l) {
 		out = append(out,
-			baseline.Frame{Function: valid(f.Function), Module: valid(module), File: valid(f.File), Line: f.Line})
-	}
-	if len(out) == 0 {
-		out = append(out, baseline.Frame{Function: valid(s.symbols.Label(l)), Module: valid(module)})
+			symbolize.Frame{Function: valid(f.Function), Module: valid(f.Module), File: valid(f.File), Line: f.Line})
 	}
 	return out
 }

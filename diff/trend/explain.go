@@ -34,7 +34,7 @@ func (f *Features) Explain(line string) string {
 
 // say returns what a feature says; "" if that is nothing.
 func (f *Features) say(feature Feature) string {
-	row, value := feature.Info(), f[feature]
+	row, value := &table[feature], f[feature]
 	if row.when != nil && !row.when(f) {
 		return ""
 	}

@@ -8,20 +8,12 @@ type Info struct {
 	// Name is the name in JSON and in the file of the model. It does not change.
 	Name string
 	Unit Unit
-	// Clock is what the series is described over; "" if the order of the points suffices.
+	// Clock is what the series is described over.
 	Clock Clock
 	// Direction is how the probability of a leak depends on the feature.
 	Direction Direction
 	// Meaning is what the number is, in one line.
 	Meaning string
-
-	// says is what an explanation says of the value, and when reports whether it does; nil for
-	// always.
-	says says
-	when func(*Features) bool
-	// of is the feature over time that this one is over the work of the process; the rest follows
-	// from it.
-	of Feature
 }
 
 // Unit is what the value of a feature counts.
@@ -51,58 +43,63 @@ const (
 	OverTime       Clock = "time"
 	OverWork       Clock = "work" // of the process
 	OverAllocation Clock = "allocated bytes"
+	OverPoints     Clock = "" // their order suffices
 )
 
 // Direction is how the probability of a leak may depend on a feature in the model. The constraint
 // keeps the model from learning the opposite from noise.
 type Direction int
 
-// Directions. The zero value leaves it to the model.
+// Directions.
 const (
+	Free Direction = 0  // the model decides
 	Up   Direction = 1  // a larger value never makes a leak less likely
 	Down Direction = -1 // a larger value never makes a leak likelier
 )
 
 // Info returns what a feature measures.
-func (f Feature) Info() Info { return table[f] }
+func (f Feature) Info() Info { return table[f].Info }
+
+// row is a row of the table.
+type row struct {
+	Info
+	// says is what an explanation says of the value, and when reports whether it does; nil for
+	// always.
+	says says
+	when func(*Features) bool
+	// of is the feature over time that this one is over the work of the process; Info follows from
+	// it.
+	of Feature
+}
 
 // table has a row for each feature, in the order of the model.
-var table = completed([FeatureCount]Info{
+var table = completed([FeatureCount]row{
 	FeatureSignificance: {
-		Name: "significance", Unit: Deviations, Clock: OverTime, Direction: Up,
-		Meaning: "Mann-Kendall's Z: rises over falls between all pairs of points",
-		says:    says{{always, "rises outweigh falls by %s (chance gives 2.3 or more once in 100 times)"}},
+		Info: Info{"significance", Deviations, OverTime, Up,
+			"Mann-Kendall's Z: rises over falls between all pairs of points"},
+		says: says{{always, "rises outweigh falls by %s (chance gives 2.3 or more once in 100 times)"}},
 	},
-	FeatureLateSignificance: {
-		Name: "late-significance", Unit: Deviations, Clock: OverTime, Direction: Up,
-		Meaning: "Mann-Kendall's Z of the second half",
-	},
-	FeatureSize: {
-		Name: "size", Unit: Times, Clock: OverTime,
-		Meaning: "growth over the least growth that counts, at most 2",
-	},
+	FeatureLateSignificance: {Info: Info{"late-significance", Deviations, OverTime, Up,
+		"Mann-Kendall's Z of the second half"}},
+	FeatureSize: {Info: Info{"size", Times, OverTime, Free,
+		"growth over the least growth that counts, at most 2"}},
 	FeatureClarity: {
-		Name: "clarity", Unit: Times, Clock: OverTime,
-		Meaning: "growth over the noise around the trend",
-		says:    says{{always, "the growth is %s that"}},
+		Info: Info{"clarity", Times, OverTime, Free, "growth over the noise around the trend"},
+		says: says{{always, "the growth is %s that"}},
 	},
 	FeatureTail: {
-		Name: "tail", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the last two fifths, over the growth",
-		says:    says{{always, "the last 40 %% of the time grow at %s of the mean rate"}},
+		Info: Info{"tail", Share, OverTime, Free, "slope of the last two fifths, over the growth"},
+		says: says{{always, "the last 40 %% of the time grow at %s of the mean rate"}},
 	},
 	FeatureEnd: {
-		Name: "end", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the last quarter, over the growth",
-		says:    says{{always, "the last 25 %% at %s"}},
+		Info: Info{"end", Share, OverTime, Free, "slope of the last quarter, over the growth"},
+		says: says{{always, "the last 25 %% at %s"}},
 	},
-	FeatureTailClarity: {
-		Name: "tail-clarity", Unit: Deviations, Clock: OverTime, Direction: Up,
-		Meaning: "slope of the last two fifths, over its noise",
-	},
+	FeatureTailClarity: {Info: Info{"tail-clarity", Deviations, OverTime, Up,
+		"slope of the last two fifths, over its noise"}},
 	FeatureEvenness: {
-		Name: "evenness", Unit: Share,
-		Meaning: "effective number of rises over the number of steps: 1 for a line, 0 for a jump",
+		Info: Info{"evenness", Share, OverPoints, Free,
+			"effective number of rises over the number of steps: 1 for a line, 0 for a jump"},
 		says: says{
 			{0.6, "it rises in even steps (evenness %s)"},
 			{0.25, "it rises in uneven steps (evenness %s)"},
@@ -110,114 +107,79 @@ var table = completed([FeatureCount]Info{
 		},
 	},
 	FeatureGap: {
-		Name: "gap", Unit: Chance, Clock: OverTime, Direction: Down,
-		Meaning: "probability that the last rise is as old as it is by chance",
-		says:    says{{0.7, "the last peak is old (%s)"}},
+		Info: Info{"gap", Chance, OverTime, Down, "probability that the last rise is as old as it is by chance"},
+		says: says{{0.7, "the last peak is old (%s)"}},
 	},
-	FeatureSeparation: {
-		Name: "separation", Unit: Share, Direction: Up,
-		Meaning: "lowest value of the last third minus the highest of the first, over the growth",
-	},
+	FeatureSeparation: {Info: Info{"separation", Share, OverPoints, Up,
+		"lowest value of the last third minus the highest of the first, over the growth"}},
 	FeatureDirectness: {
-		Name: "directness", Unit: Share,
-		Meaning: "net growth over the length of the path",
-		says:    says{{always, "the net growth is %s of the total movement up and down"}},
+		Info: Info{"directness", Share, OverPoints, Free, "net growth over the length of the path"},
+		says: says{{always, "the net growth is %s of the total movement up and down"}},
 	},
 	FeatureSaturation: {
-		Name: "saturation", Unit: Rest, Clock: OverTime,
-		Meaning: "residuals of the best saturating curve over those of a line",
+		Info: Info{"saturation", Rest, OverTime, Free, "residuals of the best saturating curve over those of a line"},
 		says: says{
 			{-0.2, "a curve that levels off fits no better than a line"},
 			{always, "a curve that levels off fits better than a line (with %s of its residuals)"},
 		},
 	},
 	FeaturePlateau: {
-		Name: "plateau", Unit: Rest, Clock: OverTime,
-		Meaning: "residuals of a line that becomes level over those of a line",
+		Info: Info{"plateau", Rest, OverTime, Free, "residuals of a line that becomes level over those of a line"},
 		says: says{
 			{-0.2, "a rise to a plateau fits no better than a line"},
 			{always, "a rise to a plateau fits better than a line (with %s of its residuals)"},
 		},
 	},
-	FeaturePlateauLength: {
-		Name: "plateau-length", Unit: Share, Clock: OverTime, Direction: Down,
-		Meaning: "length of the level part of a line that becomes level, of the span",
-	},
-	FeatureBend: {
-		Name: "bend", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the second half minus that of the first, over the slope",
-	},
-	FeatureKnee: {
-		Name: "knee", Unit: Share, Clock: OverTime,
-		Meaning: "where two lines that meet fit best, of the span",
-	},
-	FeatureAfterKnee: {
-		Name: "after-knee", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the second of two lines that meet, over the growth",
-	},
-	FeatureAfterKneeT: {
-		Name: "after-knee-t", Unit: Errors, Clock: OverTime, Direction: Up,
-		Meaning: "slope of the second of two lines that meet, over its standard error",
-	},
-	FeatureKneeByAlloc: {
-		Name: "knee-by-alloc", Unit: Share, Clock: OverAllocation,
-		Meaning: "slope of the second of two lines that meet, over the growth",
-	},
-	FeatureKneeByAllocT: {
-		Name: "knee-by-alloc-t", Unit: Errors, Clock: OverAllocation, Direction: Up,
-		Meaning: "slope of the second of two lines that meet, over its standard error",
-	},
+	FeaturePlateauLength: {Info: Info{"plateau-length", Share, OverTime, Down,
+		"length of the level part of a line that becomes level, of the span"}},
+	FeatureBend: {Info: Info{"bend", Share, OverTime, Free,
+		"slope of the second half minus that of the first, over the slope"}},
+	FeatureKnee: {Info: Info{"knee", Share, OverTime, Free, "where two lines that meet fit best, of the span"}},
+	FeatureAfterKnee: {Info: Info{"after-knee", Share, OverTime, Free,
+		"slope of the second of two lines that meet, over the growth"}},
+	FeatureAfterKneeT: {Info: Info{"after-knee-t", Errors, OverTime, Up,
+		"slope of the second of two lines that meet, over its standard error"}},
+	FeatureKneeByAlloc: {Info: Info{"knee-by-alloc", Share, OverAllocation, Free,
+		"slope of the second of two lines that meet, over the growth"}},
+	FeatureKneeByAllocT: {Info: Info{"knee-by-alloc-t", Errors, OverAllocation, Up,
+		"slope of the second of two lines that meet, over its standard error"}},
 	FeatureLine: {
-		Name: "line", Unit: Part, Clock: OverTime,
-		Meaning: "slope of the line beside the best saturating curve, over the growth",
+		Info: Info{"line", Part, OverTime, Free, "slope of the line beside the best saturating curve, over the growth"},
 		says: says{
 			{always, "a curve plus a line fits clearly better than the curve alone, and the line carries %s of the growth"},
 		},
 		when: fitsBeside,
 	},
-	FeatureLineT: {
-		Name: "line-t", Unit: Errors, Clock: OverTime, Direction: Up,
-		Meaning: "slope of the line beside the best saturating curve, over its standard error",
-	},
-	FeatureLeakRatio: {
-		Name: "leak-ratio", Unit: Root, Clock: OverTime, Direction: Up,
-		Meaning: "lifetimes with a leak against those without",
-	},
+	FeatureLineT: {Info: Info{"line-t", Errors, OverTime, Up,
+		"slope of the line beside the best saturating curve, over its standard error"}},
+	FeatureLeakRatio: {Info: Info{"leak-ratio", Root, OverTime, Up, "lifetimes with a leak against those without"}},
 	FeatureLeakShare: {
-		Name: "leak-share", Unit: Part, Clock: OverTime,
-		Meaning: "share of the growth that lifetimes with a leak attribute to the leak",
-		says:    says{{always, "the leak model explains %s of the growth"}},
-		when:    allocKnown,
+		Info: Info{"leak-share", Part, OverTime, Free,
+			"share of the growth that lifetimes with a leak attribute to the leak"},
+		says: says{{always, "the leak model explains %s of the growth"}},
+		when: allocKnown,
 	},
 	FeatureLeakT: {
-		Name: "leak-t", Unit: Errors, Clock: OverTime, Direction: Up,
-		Meaning: "leak of the lifetimes with a leak, over its standard error",
-		says:    says{{always, "that is %s"}},
-		when:    allocKnown,
+		Info: Info{"leak-t", Errors, OverTime, Up, "leak of the lifetimes with a leak, over its standard error"},
+		says: says{{always, "that is %s"}},
+		when: allocKnown,
 	},
 	FeatureLoad: {
-		Name: "load", Unit: Ratio, Clock: OverTime,
-		Meaning: "rate of allocation of the last third over that of the first",
-		says:    says{{always, "it allocates %s as fast at the end as at the start"}},
-		when:    allocKnown,
+		Info: Info{"load", Ratio, OverTime, Free, "rate of allocation of the last third over that of the first"},
+		says: says{{always, "it allocates %s as fast at the end as at the start"}},
+		when: allocKnown,
 	},
-	FeatureTailRetention: {
-		Name: "tail-retention", Unit: Share, Direction: Up,
-		Meaning: "share of the bytes allocated in the last two fifths that stay in use",
-	},
+	FeatureTailRetention: {Info: Info{"tail-retention", Share, OverPoints, Up,
+		"share of the bytes allocated in the last two fifths that stay in use"}},
 	FeatureRetention: {
-		Name: "retention", Unit: Share,
-		Meaning: "share of the bytes allocated in the whole span that stay in use",
-		says:    says{{always, "%s of what it allocated is still in use"}},
-		when:    allocKnown,
+		Info: Info{"retention", Share, OverPoints, Free, "share of the bytes allocated in the whole span that stay in use"},
+		says: says{{always, "%s of what it allocated is still in use"}},
+		when: allocKnown,
 	},
-	FeatureObjects: {
-		Name: "objects", Unit: Share,
-		Meaning: "growth of the number of objects over that of the bytes, both as logarithms",
-	},
+	FeatureObjects: {Info: Info{"objects", Share, OverPoints, Free,
+		"growth of the number of objects over that of the bytes, both as logarithms"}},
 	FeatureObjectSize: {
-		Name: "object-size", Unit: Ratio,
-		Meaning: "mean size of the objects at the end over that at the start",
+		Info: Info{"object-size", Ratio, OverPoints, Free, "mean size of the objects at the end over that at the start"},
 		says: says{
 			{0.1, "their mean size at the end is %s that at the start"},
 			{-0.1, "their mean size stays the same, so their number changes"},
@@ -225,114 +187,63 @@ var table = completed([FeatureCount]Info{
 		},
 	},
 	FeatureSampling: {
-		Name: "sampling", Unit: Share, Direction: Down,
-		Meaning: "standard deviation by sampling, over the growth",
-		says:    says{{math.SmallestNonzeroFloat64, "the standard error from sampling is %s of the growth"}},
+		Info: Info{"sampling", Share, OverPoints, Down, "standard deviation by sampling, over the growth"},
+		says: says{{math.SmallestNonzeroFloat64, "the standard error from sampling is %s of the growth"}},
 	},
 	FeatureAllocKnown: {
-		Name: "alloc-known", Unit: Flag,
-		Meaning: "whether cumulative counts are known",
-		says:    says{{1, ""}, {0, "unknown: the snapshots have no cumulative counts"}},
+		Info: Info{"alloc-known", Flag, OverPoints, Free, "whether cumulative counts are known"},
+		says: says{{1, ""}, {0, "unknown: the snapshots have no cumulative counts"}},
 	},
-	FeatureRise: {
-		Name: "rise", Unit: Ratio,
-		Meaning: "level of the last third over the early one",
-	},
-	FeatureMedianRise: {
-		Name: "crowd", Unit: Ratio,
-		Meaning: "rise of the median call path of the process: load moves many at once",
-	},
+	FeatureRise: {Info: Info{"rise", Ratio, OverPoints, Free, "level of the last third over the early one"}},
+	FeatureMedianRise: {Info: Info{"crowd", Ratio, OverPoints, Free,
+		"rise of the median call path of the process: load moves many at once"}},
 	FeatureHighWater: {
-		Name: "high-water", Unit: Flag, Direction: Down,
-		Meaning: "whether snapshots were taken at record highs of the heap",
-		says:    says{{1, "snapshots were taken at record highs of the heap, so its largest sites seem to rise"}},
+		Info: Info{"high-water", Flag, OverPoints, Down, "whether snapshots were taken at record highs of the heap"},
+		says: says{{1, "snapshots were taken at record highs of the heap, so its largest sites seem to rise"}},
 	},
-	FeaturePoints: {
-		Name: "points", Unit: Log,
-		Meaning: "number of points",
-	},
-	FeatureLastStep: {
-		Name: "last-step", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the last step, over the growth",
-	},
-	FeatureLastSteps: {
-		Name: "last-steps", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the last two steps, over the growth",
-	},
-	FeatureStop: {
-		Name: "stop", Unit: Deviations, Clock: OverTime, Direction: Down,
-		Meaning: "median step minus the last two, over the spread of the steps",
-	},
-	FeatureLastKept: {
-		Name: "last-kept", Unit: Times,
-		Meaning: "share of the bytes allocated in the last two steps that stay in use, over that in the span",
-	},
-	FeatureCycle: {
-		Name: "cycle", Unit: Rest, Clock: OverTime,
-		Meaning: "residuals of a line and the best wave over those of a line",
-	},
-	FeatureCycleLine: {
-		Name: "cycle-line", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the line beside the best wave, over the growth",
-	},
-	FeatureCycleLineT: {
-		Name: "cycle-line-t", Unit: Errors, Clock: OverTime, Direction: Up,
-		Meaning: "slope of the line beside the best wave, over its standard error",
-	},
-	FeatureFloor: {
-		Name: "floor", Unit: Share,
-		Meaning: "lowest value of the last third minus the lowest of the first, over the growth",
-	},
-	FeatureCeiling: {
-		Name: "ceiling", Unit: Share,
-		Meaning: "highest value of the last third minus the highest of the first, over the growth",
-	},
-	FeatureOtherImage: {
-		Name: "elsewhere", Unit: Share, Clock: OverTime,
-		Meaning: "slope in another process image, over the growth; 0 if there is none",
-	},
-	FeatureOtherImageZ: {
-		Name: "elsewhere-z", Unit: Deviations, Clock: OverTime, Direction: Up,
-		Meaning: "Mann-Kendall's Z in another process image",
-	},
-	FeatureTau: {
-		Name: "tau", Unit: Log, Clock: OverTime,
-		Meaning: "time constant of the best saturating curve, in spans",
-	},
-	FeatureTurnover: {
-		Name: "turnover", Unit: Log,
-		Meaning: "scatter of the steps over that of short-lived objects",
-	},
+	FeaturePoints:   {Info: Info{"points", Log, OverPoints, Free, "number of points"}},
+	FeatureLastStep: {Info: Info{"last-step", Share, OverTime, Free, "slope of the last step, over the growth"}},
+	FeatureLastSteps: {Info: Info{"last-steps", Share, OverTime, Free,
+		"slope of the last two steps, over the growth"}},
+	FeatureStop: {Info: Info{"stop", Deviations, OverTime, Down,
+		"median step minus the last two, over the spread of the steps"}},
+	FeatureLastKept: {Info: Info{"last-kept", Times, OverPoints, Free,
+		"share of the bytes allocated in the last two steps that stay in use, over that in the span"}},
+	FeatureCycle: {Info: Info{"cycle", Rest, OverTime, Free,
+		"residuals of a line and the best wave over those of a line"}},
+	FeatureCycleLine: {Info: Info{"cycle-line", Share, OverTime, Free,
+		"slope of the line beside the best wave, over the growth"}},
+	FeatureCycleLineT: {Info: Info{"cycle-line-t", Errors, OverTime, Up,
+		"slope of the line beside the best wave, over its standard error"}},
+	FeatureFloor: {Info: Info{"floor", Share, OverPoints, Free,
+		"lowest value of the last third minus the lowest of the first, over the growth"}},
+	FeatureCeiling: {Info: Info{"ceiling", Share, OverPoints, Free,
+		"highest value of the last third minus the highest of the first, over the growth"}},
+	FeatureOtherImage: {Info: Info{"elsewhere", Share, OverTime, Free,
+		"slope in another process image, over the growth; 0 if there is none"}},
+	FeatureOtherImageZ: {Info: Info{"elsewhere-z", Deviations, OverTime, Up,
+		"Mann-Kendall's Z in another process image"}},
+	FeatureTau: {Info: Info{"tau", Log, OverTime, Free, "time constant of the best saturating curve, in spans"}},
+	FeatureTurnover: {Info: Info{"turnover", Log, OverPoints, Free,
+		"scatter of the steps over that of short-lived objects"}},
 	FeatureResidence: {
-		Name: "residence", Unit: Ratio, Clock: OverTime,
-		Meaning: "mean time that bytes stay in use, at the end over that at the start",
-		says:    says{{always, "memory stays in use %s as long as at the start"}},
-		when:    staysLonger,
+		Info: Info{"residence", Ratio, OverTime, Free,
+			"mean time that bytes stay in use, at the end over that at the start"},
+		says: says{{always, "memory stays in use %s as long as at the start"}},
+		when: staysLonger,
 	},
-	FeatureResidenceZ: {
-		Name: "residence-z", Unit: Deviations, Clock: OverTime, Direction: Up,
-		Meaning: "Mann-Kendall's Z of the mean time that bytes stay in use",
-	},
-	FeatureDrop: {
-		Name: "drop", Unit: Share, Direction: Down,
-		Meaning: "deepest fall from a value to a later one, over the growth",
-	},
-	FeatureSinceDrop: {
-		Name: "since-drop", Unit: Share, Clock: OverTime,
-		Meaning: "time from the end of the deepest fall to the end, of the span",
-	},
-	FeatureSecured: {
-		Name: "secured", Unit: Share, Direction: Up,
-		Meaning: "value at the end of the deepest fall minus the first one, over the growth",
-	},
-	FeatureLeakOrCurve: {
-		Name: "leak-or-curve", Unit: Root, Clock: OverTime, Direction: Up,
-		Meaning: "lifetimes with a leak against a curve that levels off",
-	},
-	FeatureBeside: {
-		Name: "beside", Unit: Root, Clock: OverTime, Direction: Up,
-		Meaning: "a saturating curve with a line against the curve alone; negative for a line that falls",
-	},
+	FeatureResidenceZ: {Info: Info{"residence-z", Deviations, OverTime, Up,
+		"Mann-Kendall's Z of the mean time that bytes stay in use"}},
+	FeatureDrop: {Info: Info{"drop", Share, OverPoints, Down,
+		"deepest fall from a value to a later one, over the growth"}},
+	FeatureSinceDrop: {Info: Info{"since-drop", Share, OverTime, Free,
+		"time from the end of the deepest fall to the end, of the span"}},
+	FeatureSecured: {Info: Info{"secured", Share, OverPoints, Up,
+		"value at the end of the deepest fall minus the first one, over the growth"}},
+	FeatureLeakOrCurve: {Info: Info{"leak-or-curve", Root, OverTime, Up,
+		"lifetimes with a leak against a curve that levels off"}},
+	FeatureBeside: {Info: Info{"beside", Root, OverTime, Up,
+		"a saturating curve with a line against the curve alone; negative for a line that falls"}},
 	FeatureWorkTail: {
 		of:   FeatureTail,
 		when: workKnown,
@@ -360,98 +271,57 @@ var table = completed([FeatureCount]Info{
 	FeatureWorkResidence:     {of: FeatureResidence},
 	FeatureWorkResidenceZ:    {of: FeatureResidenceZ},
 	FeatureWorkKnown: {
-		Name: "work-known", Unit: Flag, Clock: OverWork,
-		Meaning: "whether the work of the process is known",
-		says:    says{{1, ""}, {0, "unknown: neither cumulative counts nor processor time were recorded"}},
+		Info: Info{"work-known", Flag, OverWork, Free, "whether the work of the process is known"},
+		says: says{{1, ""}, {0, "unknown: neither cumulative counts nor processor time were recorded"}},
 	},
-	FeatureStraighter: {
-		Name: "straighter", Unit: Rest, Clock: OverWork,
-		Meaning: "residuals of a line over work over those of a line over time",
-	},
+	FeatureStraighter: {Info: Info{"straighter", Rest, OverWork, Free,
+		"residuals of a line over work over those of a line over time"}},
 	FeaturePace: {
-		Name: "pace", Unit: Ratio, Clock: OverWork,
-		Meaning: "rate of work of the process in the last third over that in the first",
-		says:    says{{always, "the process works %s as fast at the end as at the start"}},
-		when:    workKnown,
+		Info: Info{"pace", Ratio, OverWork, Free, "rate of work of the process in the last third over that in the first"},
+		says: says{{always, "the process works %s as fast at the end as at the start"}},
+		when: workKnown,
 	},
-	FeatureUnevenPace: {
-		Name: "uneven-pace", Unit: Share, Clock: OverWork,
-		Meaning: "greatest distance between the shares of time and of work that have passed",
-	},
-	FeatureLateEvenness: {
-		Name: "late-evenness", Unit: Share,
-		Meaning: "evenness of the second half",
-	},
-	FeatureLateDirectness: {
-		Name: "late-directness", Unit: Share,
-		Meaning: "directness of the second half",
-	},
-	FeatureLateLine: {
-		Name: "late-line", Unit: Rest, Clock: OverTime,
-		Meaning: "residuals of a line over the second half, over its variation",
-	},
-	FeatureEarlyShare: {
-		Name: "early-share", Unit: Share,
-		Meaning: "growth in the first fifth of the points, over the growth",
-	},
-	FeatureStep: {
-		Name: "step", Unit: Rest,
-		Meaning: "residuals of the best step over the variation",
-	},
-	FeatureStepSlopes: {
-		Name: "step-slopes", Unit: Times, Clock: OverTime,
-		Meaning: "growth before and after the best step, over the step",
-	},
-	FeatureDominates: {
-		Name: "dominates", Unit: Flag,
-		Meaning: "whether the series makes up most of the growth of the heap",
-	},
-	FeatureInStep: {
-		Name: "in-step", Unit: Share,
-		Meaning: "correlation of the steps with those of the other sites that grow",
-	},
-	FeatureBesideLoad: {
-		Name: "beside-load", Unit: Share, Clock: OverTime,
-		Meaning: "slope of the line beside the rate of allocation, over the growth",
-	},
-	FeatureBesideLoadT: {
-		Name: "beside-load-t", Unit: Errors, Clock: OverTime, Direction: Up,
-		Meaning: "slope of the line beside the rate of allocation, over its standard error",
-	},
-	FeatureLoadFit: {
-		Name: "load-fit", Unit: Rest, Clock: OverTime,
-		Meaning: "residuals of a line beside the rate of allocation over those of a line alone",
-	},
+	FeatureUnevenPace: {Info: Info{"uneven-pace", Share, OverWork, Free,
+		"greatest distance between the shares of time and of work that have passed"}},
+	FeatureLateEvenness:   {Info: Info{"late-evenness", Share, OverPoints, Free, "evenness of the second half"}},
+	FeatureLateDirectness: {Info: Info{"late-directness", Share, OverPoints, Free, "directness of the second half"}},
+	FeatureLateLine: {Info: Info{"late-line", Rest, OverTime, Free,
+		"residuals of a line over the second half, over its variation"}},
+	FeatureEarlyShare: {Info: Info{"early-share", Share, OverPoints, Free,
+		"growth in the first fifth of the points, over the growth"}},
+	FeatureStep: {Info: Info{"step", Rest, OverPoints, Free,
+		"residuals of the best step over the variation"}},
+	FeatureStepSlopes: {Info: Info{"step-slopes", Times, OverTime, Free,
+		"growth before and after the best step, over the step"}},
+	FeatureDominates: {Info: Info{"dominates", Flag, OverPoints, Free,
+		"whether the series makes up most of the growth of the heap"}},
+	FeatureInStep: {Info: Info{"in-step", Share, OverPoints, Free,
+		"correlation of the steps with those of the other sites that grow"}},
+	FeatureBesideLoad: {Info: Info{"beside-load", Share, OverTime, Free,
+		"slope of the line beside the rate of allocation, over the growth"}},
+	FeatureBesideLoadT: {Info: Info{"beside-load-t", Errors, OverTime, Up,
+		"slope of the line beside the rate of allocation, over its standard error"}},
+	FeatureLoadFit: {Info: Info{"load-fit", Rest, OverTime, Free,
+		"residuals of a line beside the rate of allocation over those of a line alone"}},
 	FeatureWorkBesideLoad:  {of: FeatureBesideLoad},
 	FeatureWorkBesideLoadT: {of: FeatureBesideLoadT},
 	FeatureWorkLoadFit:     {of: FeatureLoadFit},
-	FeatureGrowers: {
-		Name: "growers", Unit: Log,
-		Meaning: "1 plus the number of sites that grew",
-	},
-	FeatureShare: {
-		Name: "share", Unit: Share,
-		Meaning: "growth over that of the heap",
-	},
-	FeatureExplained: {
-		Name: "explained", Unit: Share, Clock: OverTime,
-		Meaning: "share of the rise that load explains: the logarithm of load over that of rise",
-	},
+	FeatureGrowers:         {Info: Info{"growers", Log, OverPoints, Free, "1 plus the number of sites that grew"}},
+	FeatureShare:           {Info: Info{"share", Share, OverPoints, Free, "growth over that of the heap"}},
+	FeatureExplained: {Info: Info{"explained", Share, OverTime, Free,
+		"share of the rise that load explains: the logarithm of load over that of rise"}},
 })
 
 // completed completes the rows of the features over the work of the process.
-func completed(rows [FeatureCount]Info) [FeatureCount]Info {
+func completed(rows [FeatureCount]row) [FeatureCount]row {
 	for f := range rows {
-		if row := &rows[f]; row.isOverWork() {
-			of := rows[row.of]
-			of.Name, of.Clock, of.of = "work-"+of.Name, OverWork, row.of
-			of.says, of.when = row.says, row.when
-			*row = of
+		if r := &rows[f]; r.isOverWork() {
+			r.Info = rows[r.of].Info
+			r.Name, r.Clock = "work-"+r.Name, OverWork
 		}
 	}
 	return rows
 }
 
-// isOverWork reports whether a row is that of a feature over the work of the process which also is
-// over time.
-func (i *Info) isOverWork() bool { return i.of != 0 }
+// isOverWork reports whether a feature over the work of the process also is one over time.
+func (r *row) isOverWork() bool { return r.of != 0 }

@@ -38,7 +38,7 @@ func TestTheModelHasTheFeaturesOfTheTable(t *testing.T) {
 	for line := range strings.Lines(modelText) {
 		if list, ok := strings.CutPrefix(line, "feature "); ok {
 			name, _, _ := strings.Cut(list, " ")
-			at := slices.IndexFunc(table[next:], func(row Info) bool { return row.Name == name })
+			at := slices.IndexFunc(table[next:], func(r row) bool { return r.Name == name })
 			require.GreaterOrEqual(t, at, 0, "%s is not in the table after %s", name, max(next-1, 0))
 			next += Feature(at) + 1
 		}
@@ -51,12 +51,12 @@ func TestExplanationsNameExplainedFeatures(t *testing.T) {
 	explained := map[Feature]bool{}
 	for line, list := range lines {
 		for _, f := range list {
-			require.NotEmpty(t, f.Info().says, "%s on the line %s", f, line)
+			require.NotEmpty(t, table[f].says, "%s on the line %s", f, line)
 			explained[f] = true
 		}
 	}
 	for f := range FeatureCount {
-		require.Equal(t, explained[f], f.Info().says != nil, "%s is on no line of an explanation", f)
+		require.Equal(t, explained[f], table[f].says != nil, "%s is on no line of an explanation", f)
 	}
 }
 

@@ -110,8 +110,8 @@ func (s *series) workFeatures(f *Features, c curves, growth float64) {
 		}
 	}
 	for i := range table {
-		if row := &table[i]; row.isOverWork() {
-			f[i] = over[row.of]
+		if r := &table[i]; r.isOverWork() {
+			f[i] = over[r.of]
 		}
 	}
 }

@@ -90,6 +90,7 @@ func peakHeap(work func()) uint64 {
 // stacks. A row is 40 bytes; while the slice grows, the garbage collector lets the heap be some
 // times that.
 func TestMemoryIsProportionalToRows(t *testing.T) {
+	testutil.NoRace(t)
 	size := sizeOr(64<<20, 2<<30)
 	var s *heapfile.Snapshot
 	peak := peakHeap(func() {

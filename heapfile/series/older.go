@@ -12,20 +12,68 @@ import (
 var ErrNoBirths = errors.New("does not tell when its memory was allocated: heaplapse record and attach note it, " +
 	"with the builtin engine")
 
+var errNoTimes = errors.New("the times of the snapshots are not known")
+
 // OlderThan returns that of the options with which the series was opened.
 func (s *Series) OlderThan() time.Duration { return s.than }
 
-// older returns the part of a snapshot that was allocated more than a time before it, at the least: of what was
-// allocated between two snapshots, the later one counts. It has no cumulative counts. Rows of which the time is not
-// known, such as mappings, are left out.
-func (s *Series) older(snap *Snapshot, than time.Duration) (*Snapshot, error) {
+// Moment returns the time before which the memory of a snapshot was allocated, as its births tell it: a moment after that
+// of the snapshot. It is the time of the snapshot if there are no births.
+func (s *Series) Moment(index int) (time.Time, error) {
+	if !s.Clock.Source.IsTime() {
+		return time.Time{}, fmt.Errorf("%s: %w", s.Heads[index].Path, errNoTimes)
+	}
+	last := s.Clock.Times[index]
+	snap, err := s.ReadBirths(index)
+	if err != nil {
+		return last, err
+	}
+	for _, births := range snap.Births {
+		for _, b := range births {
+			if b.Before.After(last) {
+				last = b.Before
+			}
+		}
+	}
+	return last, nil
+}
+
+// BornBefore returns the series without what was allocated after a time: its snapshots have only what is left of the
+// memory before. It has no cumulative counts. It shares all with s, of which one must be closed.
+func (s *Series) BornBefore(t time.Time) *Series {
+	out := *s
+	out.before, out.Heads = t, nil
+	for _, h := range s.Heads {
+		head := *h
+		head.HasAlloc = false
+		out.Heads = append(out.Heads, &head)
+	}
+	return &out
+}
+
+// Limit is the time of BornBefore, or zero.
+func (s *Series) Limit() time.Time { return s.before }
+
+// hasLimit reports whether only older memory counts.
+func (s *Series) hasLimit() bool { return s.than > 0 || !s.before.IsZero() }
+
+// older returns the part of a snapshot that is older than the limits, at the least: of what was allocated between two
+// snapshots, the later one counts. It has no cumulative counts. Rows of which the time is not known, such as mappings,
+// are left out.
+func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
+	if s.than == 0 && s.Clock.Source.IsTime() && !s.Clock.Times[snap.Index].After(s.before) {
+		return snap, nil
+	}
 	if len(snap.Births) == 0 && snap.Completeness.Estimate.InuseBytes > 0 {
 		return nil, fmt.Errorf("%s %w", snap.Path, ErrNoBirths)
 	}
 	if !s.Clock.Source.IsTime() {
-		return nil, fmt.Errorf("%s: the times of the snapshots are not known", snap.Path)
+		return nil, fmt.Errorf("%s: %w", snap.Path, errNoTimes)
 	}
-	last := s.Clock.Times[snap.Index].Add(-than)
+	last := s.Clock.Times[snap.Index].Add(-s.than)
+	if !s.before.IsZero() && s.before.Before(last) {
+		last = s.before
+	}
 	head := *snap.Head
 	head.HasTotal, head.Completeness = false, heapfile.Completeness{}
 	old := &Snapshot{Head: &head, Samples: snap.Samples[:0], Stacks: snap.Stacks}

@@ -21,7 +21,7 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		var ids renumberings
-		o := decodeOptions{workers: workers, check: s.check, births: s.than > 0}
+		o := decodeOptions{workers: workers, check: s.check, births: s.hasLimit()}
 		err := decodeAll(s.files, o, func(d inorder.Decoded) error {
 			if d.Err != nil {
 				return d.Err
@@ -43,7 +43,7 @@ var errStopped = errors.New("stopped")
 
 // Read reads one snapshot again. A file that has other stacks or rows than before gives an error
 // that wraps [ErrChanged].
-func (s *Series) Read(index int) (*Snapshot, error) { return s.read(index, s.than > 0) }
+func (s *Series) Read(index int) (*Snapshot, error) { return s.read(index, s.hasLimit()) }
 
 // ReadBirths is Read, and reads when memory was allocated, too.
 func (s *Series) ReadBirths(index int) (*Snapshot, error) { return s.read(index, true) }
@@ -73,8 +73,8 @@ func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (
 		return nil, fmt.Errorf("%s: %w", head.Path, ErrChanged)
 	}
 	snap := &Snapshot{Head: head, Samples: again.Samples, Births: again.Births, Stacks: s.Stacks}
-	if s.than > 0 {
-		return s.older(snap, s.than)
+	if s.hasLimit() {
+		return s.older(snap)
 	}
 	return snap, nil
 }

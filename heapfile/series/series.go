@@ -85,6 +85,7 @@ type Series struct {
 	found    []sourceFile           // all, in the order in which they were found
 	check    func(more int64) error // may be nil
 	than     time.Duration          // of Options.OlderThan
+	before   time.Time              // of BornBefore; zero: no limit
 	// recording is closed with the series; may be nil.
 	recording *Recording
 }
@@ -192,6 +193,15 @@ func (s *Series) Sources() []Source {
 			entry = ""
 		}
 		out = append(out, Source{Path: f.path, Entry: entry, Named: f.named})
+	}
+	return out
+}
+
+// AllWarnings returns the warnings of the series and then those of its snapshots.
+func (s *Series) AllWarnings() []heapfile.Warning {
+	out := append([]heapfile.Warning{}, s.Warnings...)
+	for _, h := range s.Heads {
+		out = append(out, h.Warnings...)
 	}
 	return out
 }

@@ -154,12 +154,11 @@ func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) 
 	if a.Groups, err = l.Groups(ctx, q.Groups); err != nil {
 		return nil, err
 	}
+	a.Recorded = q.Groups > 0 && l.samples != nil && l.samples.Newest > 0
 	if q.Sites {
 		if a.Sites, err = l.Sites(ctx, q.Image, q.Half); err != nil {
 			return nil, err
 		}
-	} else {
-		a.Recorded = l.samples != nil && l.samples.Newest > 0
 	}
 	if c.resident != nil {
 		if err := l.addResident(ctx, c.resident, a); err != nil {

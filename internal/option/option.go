@@ -1,128 +1,87 @@
-// Package option names the options that texts refer to. Reports and the recorder advise options
-// and complain about their values, but only cmd knows the flags that set them.
+// Package option has what texts advise a user to set or to run: the remedies of results and errors.
+// Reports, the recorder and errors refer to them, but only cmd knows the flags and the commands.
 package option
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
-// Option is something that the user can set.
-type Option int
+// Option is something that the user can set, or a command. Its value describes it to a user who has
+// no flags. A value may follow.
+type Option string
 
 // Options of commands that read snapshots.
 const (
-	Process Option = iota
-	Since
-	Until
-	Focus
-	Ignore
-	GroupBy
-	MinBytes
-	Top
-	Explain
-	Verbose
-	Symbols
-	Markdown
-	Evidence
+	Process  Option = "the process"
+	Since    Option = "a start"
+	Until    Option = "an end"
+	Focus    Option = "the pattern of stacks to keep"
+	Ignore   Option = "the pattern of stacks to drop"
+	GroupBy  Option = "grouping by"
+	MinBytes Option = "a minimum growth of"
+	Top      Option = "a row limit of"
+	Explain  Option = "the site to explain"
+	Verbose  Option = "verbose output"
+	Symbols  Option = "a check of the names of functions"
+	Markdown Option = "a report in Markdown"
+	Evidence Option = "a report of leaks"
 
 	// Options that set where files are.
-	Sysroot
-	Binary
-	DebugDir
-	Debuginfod
-	PerfMap
-	SourceRoot
+	Sysroot    Option = "a system root"
+	Binary     Option = "a program file"
+	DebugDir   Option = "a debug directory"
+	Debuginfod Option = "a debuginfod server"
+	PerfMap    Option = "its perf map"
+	SourceRoot Option = "a source root"
 
 	// Options of the regression check.
-	Work
-	Workload
-	Force
-	RequireBaseline
-	TextOutput
+	Work            Option = "an amount of work"
+	Workload        Option = "a name of the workload"
+	Force           Option = "the request to compare anyway"
+	RequireBaseline Option = "requiring a baseline"
+	TextOutput      Option = "text output"
 
 	// Options of the recorder.
-	Engine
-	Library
-	Duration
-	FollowChildren
-	MainOnly
-	Wait
-	JIT
-	PythonMalloc
-	Every
-	EveryAlloc
-	EveryInuse
-	Signal
-	SamplePeriod
-	Keep
-	Output
-	Replace
-	HoldersEvery
+	Engine         Option = "the engine"
+	Library        Option = "the library"
+	Duration       Option = "the duration"
+	FollowChildren Option = "all processes"
+	MainOnly       Option = "the restriction to the main process"
+	Wait           Option = "waiting"
+	JIT            Option = "perf maps"
+	PythonMalloc   Option = "with PYTHONMALLOC=malloc"
+	Every          Option = "the interval"
+	EveryAlloc     Option = "the interval of allocated bytes"
+	EveryInuse     Option = "the interval of bytes in use"
+	Signal         Option = "the signal"
+	SamplePeriod   Option = "the sample period"
+	Keep           Option = "the limit of snapshots"
+	Output         Option = "the output directory"
+	Replace        Option = "replacing it"
+	HoldersEvery   Option = "an interval of looks"
 
 	// Options of requests to a service.
-	Header
-	CACert
-	Insecure
-	Timeout
-	Retry
-	MaxSize
+	Header   Option = "the header"
+	CACert   Option = "a file of certificates"
+	Insecure Option = "no check of certificates"
+	Timeout  Option = "the time limit"
+	Retry    Option = "the time for further attempts"
+	MaxSize  Option = "the size limit"
+
+	// Commands.
+	BaselineSave  Option = "a saved baseline"
+	GateCommand   Option = "the regression check"
+	GrowthCommand Option = "the judgement of the series"
+	InfoCommand   Option = "the description of the series"
+	RecordCommand Option = "a recording"
+	TopCommand    Option = "the table of functions"
+	ViewCommand   Option = "this server"
 )
 
-// words describe each option to a user who has no flags. A value may follow.
-var words = [...]string{
-	Process:  "the process",
-	Since:    "a start",
-	Until:    "an end",
-	Focus:    "the pattern of stacks to keep",
-	Ignore:   "the pattern of stacks to drop",
-	GroupBy:  "grouping by",
-	MinBytes: "a minimum growth of",
-	Top:      "a row limit of",
-	Explain:  "the site to explain",
-	Verbose:  "verbose output",
-	Symbols:  "a check of the names of functions",
-	Markdown: "as Markdown",
-	Evidence: "a report of leaks",
-
-	Sysroot:    "a system root",
-	Binary:     "a program file",
-	DebugDir:   "a debug directory",
-	Debuginfod: "a debuginfod server",
-	PerfMap:    "its perf map",
-	SourceRoot: "a source root",
-
-	Work:            "an amount of work",
-	Workload:        "a name of the workload",
-	Force:           "the request to compare anyway",
-	RequireBaseline: "requiring a baseline",
-	TextOutput:      "text output",
-
-	Engine:         "the engine",
-	Library:        "the library",
-	Duration:       "the duration",
-	FollowChildren: "all processes",
-	MainOnly:       "the restriction to the main process",
-	Wait:           "waiting",
-	JIT:            "perf maps",
-	PythonMalloc:   "with PYTHONMALLOC=malloc",
-	Every:          "the interval",
-	EveryAlloc:     "the interval of allocated bytes",
-	EveryInuse:     "the interval of bytes in use",
-	Signal:         "the signal",
-	SamplePeriod:   "the sample period",
-	Keep:           "the limit of snapshots",
-	Output:         "the output directory",
-	Replace:        "replacing it",
-	HoldersEvery:   "an interval of looks",
-
-	Header:   "the header",
-	CACert:   "a file of certificates",
-	Insecure: "no check of certificates",
-	Timeout:  "the time limit",
-	Retry:    "the time for further attempts",
-	MaxSize:  "the size limit",
-}
-
-// Flags are the flags that set the options, such as --sysroot. Texts use plain words for an option
-// without a flag; the zero value has none.
+// Flags are the flags that set the options, such as --sysroot, and the commands. Texts use plain words
+// for an option without a flag; the zero value has none.
 type Flags map[Option]string
 
 // Of returns the flag of an option, or else describes the option.
@@ -130,7 +89,7 @@ func (f Flags) Of(o Option) string {
 	if flag := f[o]; flag != "" {
 		return flag
 	}
-	return words[o]
+	return string(o)
 }
 
 // If formats a part of a text that makes sense only with a flag, which is its first argument. The
@@ -141,4 +100,31 @@ func (f Flags) If(o Option, format string, args ...any) string {
 		return ""
 	}
 	return fmt.Sprintf(format, append([]any{flag}, args...)...)
+}
+
+// Error is an error about an option.
+type Error struct {
+	Option Option
+	// Value is what the option was set to; it may be empty.
+	Value string
+	Err   error
+}
+
+// Error describes the option; see [Flags.Reword].
+func (e *Error) Error() string { return e.text(nil) }
+
+// Unwrap returns the error without the option.
+func (e *Error) Unwrap() error { return e.Err }
+
+func (e *Error) text(f Flags) string {
+	return strings.TrimSuffix(f.Of(e.Option)+" "+e.Value, " ") + ": " + e.Err.Error()
+}
+
+// Reword returns the text of an error that may wrap an [Error], with the flag of the option.
+func (f Flags) Reword(err error) string {
+	var about *Error
+	if !errors.As(err, &about) {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), about.Error(), about.text(f), 1)
 }

@@ -1,6 +1,8 @@
 package option_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,9 +19,14 @@ func TestFlags(t *testing.T) {
 	require.Empty(t, option.Flags(nil).If(option.Top, ": %s %d shows them", 30))
 }
 
-// TestEveryOptionHasWords: MaxSize is the last option.
-func TestEveryOptionHasWords(t *testing.T) {
-	for o := range option.MaxSize + 1 {
-		require.NotEmpty(t, option.Flags(nil).Of(o), "option %d", o)
-	}
+// TestErrors: cmd words the option of an error, also if the error is wrapped.
+func TestErrors(t *testing.T) {
+	short := errors.New("the minimum is 1s")
+	err := fmt.Errorf("scrape: %w", &option.Error{Option: option.Every, Value: "5ms", Err: short})
+	require.ErrorIs(t, err, short)
+	require.Equal(t, "scrape: the interval 5ms: the minimum is 1s", err.Error())
+	f := option.Flags{option.Every: "--every", option.CACert: "--cacert"}
+	require.Equal(t, "scrape: --every 5ms: the minimum is 1s", f.Reword(err))
+	require.Equal(t, "--cacert: the minimum is 1s", f.Reword(&option.Error{Option: option.CACert, Err: short}))
+	require.Equal(t, "the minimum is 1s", f.Reword(short))
 }

@@ -41,6 +41,19 @@ func End(s *series.Series, text string) (int, error) {
 	return -1, nil
 }
 
+// Time returns the time of a moment. What was allocated by a snapshot was allocated before its time.
+func Time(s *series.Series, text string) (time.Time, error) {
+	index, seconds, err := parse(s, text)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if index >= 0 {
+		return s.Moment(index)
+	}
+	first := slices.MinFunc(s.Clock.Times, time.Time.Compare)
+	return first.Add(time.Duration(seconds * float64(time.Second))), nil
+}
+
 // parse returns the index of a snapshot, or -1 and the seconds since the first one.
 func parse(s *series.Series, text string) (index int, seconds float64, err error) {
 	if n, err := strconv.Atoi(text); err == nil {

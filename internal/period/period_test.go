@@ -2,6 +2,7 @@ package period_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,6 +42,18 @@ func TestMoments(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, [2]int{start, end}, text)
 	}
+}
+
+// TestTime: the number of a snapshot is its time, and a time need not be that of one.
+func TestTime(t *testing.T) {
+	s := open(t, "leaky")
+	for text, want := range map[string]string{"1": "06:39:55", "24": "06:40:41", "9s": "06:40:04", "2026-11-21T06:40:11Z": "06:40:11"} {
+		got, err := period.Time(s, text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got.UTC().Format(time.TimeOnly), text)
+	}
+	_, err := period.Time(s, "soon")
+	require.ErrorContains(t, err, "want the number of a snapshot")
 }
 
 func TestErrors(t *testing.T) {

@@ -6,59 +6,89 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 )
 
-// Compare compares the last snapshots at two paths, without those of an exit. The process of
-// current may name one of each, as in "4711,4712".
-func (p *Pipeline) Compare(
-	ctx context.Context,
-	basePath, currentPath string,
-	base, current *Source,
-	o compare.Options,
-) (*compare.Comparison, error) {
-	of := processesOf(current.Process)
+// Comparison is what is compared.
+type Comparison struct {
+	// Base and Current are the paths of the snapshots, of which the last ones without those of an exit are compared.
+	Base, Current string
+	// BaseSource is that of Base. The process of Source may name one of each, as in "4711,4712".
+	BaseSource, Source *Source
+	// BornBefore, if not nil, returns the time before which memory must have been allocated to count. index is that of
+	// the base snapshot.
+	BornBefore func(base, current *series.Series, index int) (time.Time, error)
+	compare.Options
+}
+
+// Compare compares two snapshots.
+func (p *Pipeline) Compare(ctx context.Context, c *Comparison) (*compare.Comparison, error) {
+	of := processesOf(c.Source.Process)
 	p = p.unusedByBoth()
-	currentSide, err := p.side(ctx, currentPath, current.of(of[1]))
+	current, err := p.openNamed(ctx, c.Current, c.Source.of(of[1]))
 	if err != nil {
 		return nil, err
 	}
-	defer currentSide.Series.Close()
-	baseSide, err := p.side(ctx, basePath, base.of(of[0]))
+	defer current.Close()
+	base, err := p.openNamed(ctx, c.Base, c.BaseSource.of(of[0]))
 	if err != nil {
 		return nil, err
 	}
-	defer baseSide.Series.Close()
+	defer base.Close()
+	var limit time.Time
+	if c.BornBefore != nil {
+		if limit, err = c.BornBefore(base.Series, current.Series, p.last(base)); err != nil {
+			return nil, err
+		}
+	}
+	baseSide, err := p.side(base, limit)
+	if err != nil {
+		return nil, err
+	}
+	currentSide, err := p.side(current, limit)
+	if err != nil {
+		return nil, err
+	}
 	if baseSide.Empty() && currentSide.Empty() {
 		return nil, ErrNothingKept
 	}
-	return compare.Snapshots(baseSide, currentSide, o), nil
+	return compare.Snapshots(baseSide, currentSide, c.Options), nil
 }
 
-// side reads the last snapshot at a path. The caller closes its series.
-func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.Side, error) {
+// openNamed opens the series at a path, and names its addresses. The caller closes it.
+func (p *Pipeline) openNamed(ctx context.Context, path string, o *Source) (*Input, error) {
 	in, err := p.openSide(path, o)
 	if err != nil {
 		return nil, err
 	}
-	var side *compare.Side
-	if err = p.Name(ctx, in, o); err == nil {
-		side, err = compare.NewSide(in.Series, in.Symbols, p.last(in), in.Filter)
+	if err := p.Name(ctx, in, o); err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
-	if err != nil {
-		in.Close()
-	}
-	return side, err
+	return in, nil
 }
+
+// side reads the last snapshot of a series: what was allocated before a time, unless that is zero.
+func (p *Pipeline) side(in *Input, bornBefore time.Time) (*compare.Side, error) {
+	s := in.Series
+	if !bornBefore.IsZero() {
+		s = s.BornBefore(bornBefore)
+	}
+	return compare.NewSide(s, in.Symbols, p.last(in), in.Filter)
+}
+
+// SideError is the error of a process that one of two paths does not have. A process may be named for each.
+type SideError struct{ error }
+
+func (e *SideError) Unwrap() error { return e.error }
 
 // openSide opens the series at one of two paths. The caller closes it.
 func (p *Pipeline) openSide(path string, o *Source) (*Input, error) {
 	in, err := p.Open([]string{path}, o, nil)
 	if errors.Is(err, series.ErrNoProcess) {
-		return nil, fmt.Errorf("%s: %w%s", path, err, p.Flags.If(option.Process, "; %s BASE,CURRENT names one of each PATH"))
+		return nil, &SideError{fmt.Errorf("%s: %w", path, err)}
 	}
 	return in, err
 }

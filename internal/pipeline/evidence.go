@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -38,7 +37,7 @@ func (p *Pipeline) Evidence(
 		for _, path := range found {
 			report, err := evidence.Read(path)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Flags.Of(option.Evidence), err)
+				return nil, &option.Error{Option: option.Evidence, Err: err}
 			}
 			if report.Tool == "" {
 				p.Tell(Notice{Kind: NoEvidence, Subject: path, Text: path + ": no report of leaks; LeakSanitizer writes none if it finds no leak"})

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // TestEvidenceOfAProgram: a report of one program of a recording is not joined to the others. If none of
@@ -22,7 +22,7 @@ func TestEvidenceOfAProgram(t *testing.T) {
 		for _, other := range all {
 			l.processes = append(l.processes, series.Process{Exe: other})
 		}
-		frame := baseline.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}
+		frame := symbolize.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}
 		return len(l.of(&series.Process{Exe: exe}).At(frame)) > 0
 	}
 	require.True(t, found("/srv/service", "/srv/service", "/srv/worker"))

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,15 +11,51 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
-	"github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
+
+// Holders are what was seen of what holds the blocks of each site.
+type Holders map[symbolize.SiteID]HeldSite
+
+// HeldSite is what was seen of a site: its live samples, and those of them from the first half of the recording.
+type HeldSite struct {
+	answer.Held
+	Live, Old int
+}
+
+// Add adds what was seen of one call path of a site.
+func (h Holders) Add(site symbolize.SiteID, a *answer.Site) {
+	h[site] = h[site].with(HeldSite{a.Held, a.Live, a.Old})
+}
+
+// Of returns what was seen of some sites together.
+func (h Holders) Of(members []symbolize.SiteID) (seen HeldSite) {
+	for _, m := range members {
+		seen = seen.with(h[m])
+	}
+	seen.All = seen.Looked > 0 && seen.Looked == seen.Live
+	return seen
+}
+
+func (s HeldSite) with(other HeldSite) HeldSite {
+	return HeldSite{join(s.Held, other.Held), s.Live + other.Live, s.Old + other.Old}
+}
+
+func join(a, b answer.Held) answer.Held {
+	if b.Looked == 0 {
+		return a
+	}
+	return answer.Held{
+		Looked: a.Looked + b.Looked, By: answer.Merge(append(append([]answer.Holder{}, a.By...), b.By...)),
+	}
+}
 
 // maxImages is the number of process images of which there may be looks.
 const maxImages = 16
 
 // seen is what the recorder saw when it looked at processes last.
 type seen struct {
-	sites    holders.Sites
+	sites    Holders
 	resident *rss.Result
 	// refused is why it did not look, if it never did.
 	refused string
@@ -41,17 +78,40 @@ func (p *Pipeline) holders(in *Input) (s seen) {
 		}
 		s.refused = look.Refused
 	}
+	s.sites = in.holders(byStack)
+	return s
+}
+
+// holders returns what was seen of each site; nil if that is nothing. The key of a call path is that of stackKey.
+func (in *Input) holders(byStack map[string]*answer.Site) Holders {
 	if len(byStack) == 0 {
-		return s
+		return nil
 	}
-	s.sites = holders.Sites{}
+	h := Holders{}
 	for id := range in.Stacks.Len() {
 		id := heapfile.StackID(id)
 		if site, ok := byStack[stackKey(in.Stacks.Addrs(id))]; ok {
-			s.sites.Add(in.Symbols.Site(id), site)
+			h.Add(in.Symbols.Site(id), site)
 		}
 	}
-	return s
+	return h
+}
+
+// Seen names the sites of a look at a process that is being recorded: those that its snapshots have by now. The caller
+// closes the input.
+func (p *Pipeline) Seen(ctx context.Context, dir string, look *answer.Look, o *Source) (*Input, Holders, error) {
+	in, err := p.Open([]string{dir}, o, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.Name(ctx, in, o); err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	byStack := map[string]*answer.Site{}
+	for i := range look.Sites {
+		byStack[stackKey(look.Sites[i].Stack)] = &look.Sites[i]
+	}
+	return in, in.holders(byStack), nil
 }
 
 // newestLook returns the newest look at a process image, or nil. A file that cannot be used is reported.

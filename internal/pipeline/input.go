@@ -12,7 +12,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
@@ -32,8 +31,6 @@ type Pipeline struct {
 	Verbose bool
 	// Live suppresses notices about files that may be half written.
 	Live bool
-	// Flags are those that notices and reports advise.
-	Flags option.Flags
 }
 
 // DefaultSnapshots is the default of [Source.Snapshots].

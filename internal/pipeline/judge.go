@@ -14,8 +14,9 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/holders/rss"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Judgement is how a series is judged.
@@ -28,26 +29,72 @@ type Judgement struct {
 	Period func(*series.Series) (from, to int, err error)
 	// Evidence are the paths of reports of memcheck and LeakSanitizer.
 	Evidence []string
+	// Visit, if not nil, is called with each process while its series is in memory. It has the
+	// verdict on it alone.
+	Visit func(*Judged)
 	// Each, if not nil, is called with the processes that were judged, the worst first, and at most
-	// Most of them. Those after the first are read again.
-	Each func(Judged) error
+	// Most of them, and with the number of all. Those after the first are read again.
+	Each func(j *Judged, all int) error
 	Most int
 }
 
 // builtinEngine is the name of the engine whose snapshots tell when memory was allocated.
 const builtinEngine = "builtin"
 
-// Judged is the report on a process, and how many were judged.
+// Judged is a series with its verdicts, and what else is known of its sites. It is not safe for concurrent use.
 type Judged struct {
-	*growthreport.Report
-	Processes  int
-	FromBundle bool
+	Series  *series.Series
+	Symbols *symbolize.Symbols
+	Result  *growth.Result
+	// Filter selects the stacks that were judged; nil selects all.
+	Filter *symbolize.Filter
+	// Process is the verdict on the process of the series, and All are those on all processes of the
+	// recording, worst first.
+	Process *processes.Judged
+	All     []*processes.Judged
+	// Unnamed is of the last snapshot that was judged; it may be nil.
+	Unnamed *class.Unnamed
+	// Losses are what other tools found; it may be nil.
+	Losses *evidence.Joined
+	// Holders are what holds the blocks of the sites; it may be nil.
+	Holders Holders
+	// NoHolders is why they are not known; "" if they are, or that is not known either.
+	NoHolders string
+	// Ages tell when the memory of the sites was allocated; it may be nil.
+	Ages *ages.Ages
+	// Resident is where the resident memory was, as the recorder saw it last; it may be nil.
+	Resident *rss.Result
+
+	recording *Recording
+	keys      *processes.Keys
+}
+
+// Close frees what reading the snapshots took.
+func (j *Judged) Close() error {
+	if j.recording == nil {
+		return nil
+	}
+	return j.recording.Close()
+}
+
+// FromBundle reports whether the snapshots are in a bundle.
+func (j *Judged) FromBundle() bool { return j.recording != nil && j.recording.bundle != nil }
+
+// Key returns the key of a site in all processes.
+func (j *Judged) Key(s *growth.Site) processes.Key { return j.keys.Of(s) }
+
+// conclude sets the verdict on the process by itself.
+func (j *Judged) conclude(o *Judgement) {
+	verdict := processes.Judge(j.Series, j.Result, j.Key)
+	j.Process, j.All = &verdict, []*processes.Judged{&verdict}
+	if o.Visit != nil {
+		o.Visit(j)
+	}
 }
 
 // Judge reads the series of all processes at some paths, or of the one that is chosen, and judges
-// them one after another. The report is on the worst, and has the verdicts on all of them. The
-// caller closes it.
-func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*growthreport.Report, error) {
+// them one after another. It returns the worst. The caller closes it.
+func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*Judged, error) {
 	index, err := p.Evidence(ctx, o.Evidence, o.Symbols, o.Rules)
 	if err != nil {
 		return nil, err
@@ -56,7 +103,7 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	if err != nil {
 		return nil, err
 	}
-	var report *growthreport.Report
+	var judged *Judged
 	var j judgeAll
 	losses := lossesOf{index, r.Processes}
 	if o.Process == "" && len(r.Processes) > 1 {
@@ -65,43 +112,26 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 		all := *o
 		all.KeepStable = true // what one process does not list is evidence for another
 		j = judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: &all}
-		report, err = j.run(ctx)
-	} else if report, err = p.judgeOne(ctx, r, losses, o); err == nil {
-		report.Processes = []growthreport.Process{report.Judged()}
+		judged, err = j.run(ctx)
+	} else if judged, err = p.judgeOne(ctx, r, losses, o); err == nil {
+		judged.conclude(o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	show(report)
-	report.Input = r
+	judged.recording = r
 	if o.Each != nil {
-		if err := j.each(ctx, report, r.bundle != nil, o); err != nil {
-			return nil, errors.Join(err, report.Close())
+		if err := j.each(ctx, judged, o); err != nil {
+			return nil, errors.Join(err, judged.Close())
 		}
 	}
-	return report, nil
+	return judged, nil
 }
 
-// show tells a report which of its processes it is on, and what other tools found in all of them.
-func show(report *growthreport.Report) {
-	for i := range report.Processes {
-		q := &report.Processes[i]
-		q.Shown = q.Prefix == report.Series.Process.Prefix && q.String() == report.Series.Process.String()
-		if report.Losses != nil {
-			report.Losses.Found(q.Records)
-		}
-	}
-}
-
-// JudgeEach judges the processes at some paths, or the one that is chosen, and calls use with each
-// report, which is valid until use returns. A process that cannot be judged is left out, with a
-// notice, unless there is no other.
-func (p *Pipeline) JudgeEach(
-	ctx context.Context,
-	paths []string,
-	o *Judgement,
-	use func(*growthreport.Report) error,
-) error {
+// JudgeEach judges the processes at some paths, or the one that is chosen, and calls use with each,
+// which is valid until use returns. A process that cannot be judged is left out, with a notice,
+// unless there is no other.
+func (p *Pipeline) JudgeEach(ctx context.Context, paths []string, o *Judgement, use func(*Judged) error) error {
 	r, err := p.Find(paths, &o.Source)
 	if err != nil {
 		return err
@@ -109,18 +139,18 @@ func (p *Pipeline) JudgeEach(
 	defer r.Close()
 	losses := lossesOf{nil, r.Processes}
 	if o.Process != "" || len(r.Processes) == 1 {
-		report, err := p.judgeOne(ctx, r, losses, o)
+		judged, err := p.judgeOne(ctx, r, losses, o)
 		if err != nil {
 			return err
 		}
-		return use(report)
+		return use(judged)
 	}
 	p.tellProblems(r.Problems, o.Strict)
 	p.tellList(r.Warnings, o.Strict)
 	j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: o}
 	used := false
 	for _, process := range r.mainFirst() {
-		report, err := j.report(ctx, process)
+		judged, err := j.read(ctx, process)
 		if why := notJudged(err); why != "" {
 			j.notJudged = cmp.Or(j.notJudged, err)
 			about := r.Processes[process]
@@ -129,7 +159,7 @@ func (p *Pipeline) JudgeEach(
 			continue
 		}
 		if err == nil {
-			err = use(report)
+			err = use(judged)
 		}
 		if err != nil {
 			return err
@@ -143,12 +173,7 @@ func (p *Pipeline) JudgeEach(
 }
 
 // judgeOne judges the process that is chosen.
-func (p *Pipeline) judgeOne(
-	ctx context.Context,
-	r *Recording,
-	losses lossesOf,
-	o *Judgement,
-) (*growthreport.Report, error) {
+func (p *Pipeline) judgeOne(ctx context.Context, r *Recording, losses lossesOf, o *Judgement) (*Judged, error) {
 	var columns sites.Collector
 	in, err := p.openOne(r, &o.Source, columns.Visit)
 	if err != nil {
@@ -158,29 +183,27 @@ func (p *Pipeline) judgeOne(
 }
 
 // judgeAll judges the processes of a recording one after another, and then all together. It keeps
-// only one report, that of the process that is worst by itself, because a report takes as much
-// memory as its series.
+// only one series, that of the process that is worst by itself, because a series takes much memory.
 type judgeAll struct {
 	*Pipeline
 	*Judgement
 	recording *Recording
 	losses    lossesOf
 
-	worst     *growthreport.Report
-	verdict   processes.Judged // of the worst
-	process   int              // index of the worst
+	worst     *Judged
 	all       []judgedProcess
 	pools     processes.Pools
-	notJudged error // the first reason
+	records   []*evidence.Record // that belong to a site of any process
+	notJudged error              // the first reason
 }
 
 type judgedProcess struct {
-	growthreport.Process
+	*processes.Judged
 	index int // in the recording
 }
 
-func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
-	for _, i := range j.recording.mainFirst() { // the first of equals makes the report
+func (j *judgeAll) run(ctx context.Context) (*Judged, error) {
+	for _, i := range j.recording.mainFirst() { // the first of equals is returned
 		if err := j.add(ctx, i); err != nil {
 			return nil, err
 		}
@@ -191,85 +214,99 @@ func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
 	return j.together(ctx)
 }
 
-// together judges the processes by what all of them show, and returns the report of the worst.
-func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
-	all := make([]*processes.Judged, len(j.all))
-	for i := range j.all {
-		all[i] = &j.all[i].Judged
+// together judges the processes by what all of them show, and returns the worst.
+func (j *judgeAll) together(ctx context.Context) (*Judged, error) {
+	j.pools = processes.PoolsOf(j.verdicts())
+	for _, p := range j.all {
+		*p.Judged = j.pools.Pooled(*p.Judged, j.Options)
 	}
-	j.pools = processes.PoolsOf(all)
-	for i := range j.all {
-		j.all[i].Process = j.all[i].Pooled(j.pools, j.Options)
-	}
-	slices.SortStableFunc(j.all, func(a, b judgedProcess) int { return processes.Worse(&b.Judged, &a.Judged) })
-	report := j.worst
-	if worst := j.all[0].index; worst != j.process {
+	slices.SortStableFunc(j.all, func(a, b judgedProcess) int { return processes.Worse(b.Judged, a.Judged) })
+	judged := j.worst
+	if worst := j.all[0]; worst.Judged != judged.Process {
 		var err error
-		if report, err = j.report(ctx, worst); err != nil {
+		if judged, err = j.read(ctx, worst.index); err != nil {
 			return nil, err
 		}
 	}
-	report.Pool(j.pools, j.Options)
-	for i := range j.all {
-		report.Processes = append(report.Processes, j.all[i].Process)
+	j.pool(judged, j.all[0].Judged)
+	judged.Result = judged.Result.WithShort(processes.Short(judged.All))
+	return judged, nil
+}
+
+func (j *judgeAll) verdicts() (out []*processes.Judged) {
+	for _, p := range j.all {
+		out = append(out, p.Judged)
 	}
-	report.Result = report.Result.WithShort(processes.Short(growthreport.JudgedOf(report.Processes)))
-	return report, nil
+	return out
+}
+
+// pool gives a process the verdicts that all processes show together.
+func (j *judgeAll) pool(judged *Judged, verdict *processes.Judged) {
+	judged.Process, judged.All = verdict, j.verdicts()
+	judged.Result = j.pools.Result(judged.Result, &judged.Series.Process, judged.Key, j.Options)
+	if judged.Losses != nil {
+		judged.Losses.Found(j.records)
+	}
 }
 
 // add judges a process. One that has too few snapshots is not read, unless it is the main one.
 func (j *judgeAll) add(ctx context.Context, process int) error {
 	about := j.recording.Processes[process]
 	if about.Files < verdict.MinPoints && process != j.recording.Main {
-		j.all = append(j.all, judgedProcess{growthreport.Process{Judged: processes.TooShort(about)}, process})
+		short := processes.TooShort(about)
+		j.all = append(j.all, judgedProcess{&short, process})
 		return nil
 	}
-	report, err := j.report(ctx, process)
+	judged, err := j.read(ctx, process)
 	if why := notJudged(err); why != "" {
 		j.notJudged = cmp.Or(j.notJudged, err)
-		j.all = append(j.all, judgedProcess{growthreport.Process{Judged: processes.NotJudged(about, why)}, process})
+		without := processes.NotJudged(about, why)
+		j.all = append(j.all, judgedProcess{&without, process})
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	verdict := report.Judged()
-	j.all = append(j.all, judgedProcess{verdict, process})
-	if j.worst == nil || processes.Worse(&verdict.Judged, &j.verdict) > 0 {
-		j.worst, j.verdict, j.process = report, verdict.Judged, process
+	judged.conclude(j.Judgement)
+	j.all = append(j.all, judgedProcess{judged.Process, process})
+	if judged.Losses != nil {
+		j.records = append(j.records, judged.Losses.Records()...)
+	}
+	if j.worst == nil || processes.Worse(judged.Process, j.worst.Process) > 0 {
+		j.worst = judged
 	}
 	return nil
 }
 
-// each calls Each with the worst process, whose report is given, and with the others; j may be the
-// zero value if there are none.
-func (j *judgeAll) each(ctx context.Context, worst *growthreport.Report, fromBundle bool, o *Judgement) error {
-	var others []int
-	for i := range j.all {
-		if p := &j.all[i]; i > 0 && p.Heap != nil && p.Files >= verdict.MinPoints {
-			others = append(others, p.index)
+// each calls Each with the worst process, which is given, and with the others; j may be the zero
+// value if there are none.
+func (j *judgeAll) each(ctx context.Context, worst *Judged, o *Judgement) error {
+	var others []judgedProcess
+	for i, p := range j.all {
+		if i > 0 && p.Result != nil && p.Files >= verdict.MinPoints {
+			others = append(others, p)
 		}
 	}
 	all := len(others) + 1
-	if err := o.Each(Judged{worst, all, fromBundle}); err != nil {
+	if err := o.Each(worst, all); err != nil {
 		return err
 	}
-	for _, index := range others[:min(len(others), max(o.Most-1, 0))] {
-		report, err := j.report(ctx, index)
+	for _, other := range others[:min(len(others), max(o.Most-1, 0))] {
+		judged, err := j.read(ctx, other.index)
 		if err != nil {
 			return err
 		}
-		report.Pool(j.pools, j.Options)
-		report.Processes = slices.Clone(worst.Processes)
-		show(report)
-		if err := o.Each(Judged{report, all, fromBundle}); err != nil {
+		j.pool(judged, other.Judged)
+		judged.recording = j.recording
+		if err := o.Each(judged, all); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *judgeAll) report(ctx context.Context, process int) (*growthreport.Report, error) {
+// read judges a process by itself.
+func (j *judgeAll) read(ctx context.Context, process int) (*Judged, error) {
 	var columns sites.Collector
 	in, err := j.openProcess(j.recording, process, &j.Source, columns.Visit)
 	var unusable *series.UnusableError
@@ -310,7 +347,7 @@ func (p *Pipeline) judge(
 	columns *sites.Collector,
 	losses lossesOf,
 	o *Judgement,
-) (*growthreport.Report, error) {
+) (*Judged, error) {
 	options := o.Options
 	if o.Period != nil {
 		var err error
@@ -333,22 +370,22 @@ func (p *Pipeline) judge(
 		return nil, ErrNothingKept
 	}
 	p.tellExpired(o.Suppressions)
-	unnamed := siteview.NewUnnamed(in.Symbols, o.Rules)
+	unnamed := class.NewUnnamed(in.Symbols, o.Rules)
 	for id := range in.Stacks.Len() {
 		if id := heapfile.StackID(id); in.Filter.Keep(id) {
 			unnamed.Add(id, columns.InUse(id, result.Last))
 		}
 	}
-	report := &growthreport.Report{
+	judged := &Judged{
 		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(), Ages: born,
-		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
+		keys: processes.NewKeys(in.Series, in.Symbols, o.Rules, o.GroupBy),
 	}
 	seen := p.holders(in)
-	report.Holders, report.Resident, report.NoHolders = seen.sites, seen.resident, seen.refused
+	judged.Holders, judged.Resident, judged.NoHolders = seen.sites, seen.resident, seen.refused
 	if losses.index != nil {
-		report.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
+		judged.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
 	}
-	return report, nil
+	return judged, nil
 }
 
 // agesOf reads when the memory of the judged snapshots was allocated; nil if they do not tell it.
@@ -361,11 +398,11 @@ func agesOf(in *Input, o growth.Options) (*ages.Ages, error) {
 }
 
 // Unnamed returns how much memory of the last snapshot was allocated by functions without names.
-func (p *Pipeline) Unnamed(ctx context.Context, in *Input, o *Source) (*siteview.Unnamed, error) {
+func (p *Pipeline) Unnamed(ctx context.Context, in *Input, o *Source) (*class.Unnamed, error) {
 	if err := p.Resolve(ctx, in, o.Symbols); err != nil {
 		return nil, err
 	}
-	unnamed := siteview.NewUnnamed(in.Symbols, nil)
+	unnamed := class.NewUnnamed(in.Symbols, nil)
 	snap, err := in.Read(len(in.Heads) - 1)
 	if err != nil {
 		return nil, err

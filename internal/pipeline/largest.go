@@ -7,7 +7,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
 // Choice is which snapshot of a series is shown, and by which value processes are compared.
@@ -17,6 +16,13 @@ type Choice struct {
 	Value func(heapfile.Counts) int64
 }
 
+// ProcessSnapshot is a snapshot of one of several processes.
+type ProcessSnapshot struct {
+	series.Process
+	Snapshot *series.Head // without rows
+	Value    int64        // of the whole heap
+}
+
 // OpenLargest opens the series of the process that is chosen, or of the one whose snapshot has the
 // largest value, and returns the index of the snapshot. If there are several processes, it also
 // returns the snapshots of all of them, largest first. The caller closes the series.
@@ -24,7 +30,7 @@ func (p *Pipeline) OpenLargest(
 	paths []string,
 	o *Source,
 	c Choice,
-) (in *Input, index int, all []listing.TopProcess, err error) {
+) (in *Input, index int, all []ProcessSnapshot, err error) {
 	r, err := p.Find(paths, o)
 	if err != nil {
 		return nil, 0, nil, err
@@ -46,7 +52,7 @@ func (p *Pipeline) largest(
 	r *Recording,
 	o *Source,
 	c Choice,
-) (largest *Input, index int, all []listing.TopProcess, err error) {
+) (largest *Input, index int, all []ProcessSnapshot, err error) {
 	p.tellProblems(r.Problems, o.Strict)
 	p.tellList(r.Warnings, o.Strict)
 	p = p.once()
@@ -69,7 +75,7 @@ func (p *Pipeline) largest(
 			continue
 		}
 		value := c.Value(in.Heads[i].Heap())
-		all = append(all, listing.TopProcess{Process: in.Process, Snapshot: in.Heads[i], Value: value})
+		all = append(all, ProcessSnapshot{Process: in.Process, Snapshot: in.Heads[i], Value: value})
 		if largest == nil || value > most {
 			largest, index, most = in, i, value
 		}
@@ -77,6 +83,6 @@ func (p *Pipeline) largest(
 	if largest == nil {
 		return nil, 0, nil, none
 	}
-	slices.SortStableFunc(all, func(a, b listing.TopProcess) int { return cmp.Compare(b.Value, a.Value) })
+	slices.SortStableFunc(all, func(a, b ProcessSnapshot) int { return cmp.Compare(b.Value, a.Value) })
 	return largest, index, all, nil
 }

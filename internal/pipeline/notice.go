@@ -14,9 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Notice is a problem of the input that does not prevent a result.
@@ -32,6 +31,8 @@ type Notice struct {
 	Doubtful bool
 	// Modules are the paths of modules that were not found.
 	Modules []string
+	// Unnamed is the memory of functions that have no names.
+	Unnamed *class.Unnamed
 }
 
 // Severity is the effect of a notice on the exit status.
@@ -51,6 +52,7 @@ type NoticeKind uint8
 const (
 	UnusableFile       NoticeKind = iota // a file is not a usable snapshot or baseline
 	SeriesWarning                        // a warning about snapshots
+	OtherProcesses                       // the snapshots are of several processes, and one was chosen
 	SymbolWarning                        // a perf map or a server could not be used
 	UnusableModule                       // a program or library cannot be read
 	SuspectModule                        // a program or library is probably another build
@@ -117,12 +119,12 @@ func (p *Pipeline) once() *Pipeline {
 
 // tellWarnings reports the warnings of a series.
 func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
-	p.tellList(text.AllWarnings(s, p.Flags), strict)
+	p.tellList(s.AllWarnings(), strict)
 }
 
 // tellWarningsOf reports the warnings of the series of one of several processes.
 func (p *Pipeline) tellWarningsOf(s *series.Series, strict bool) {
-	all := text.AllWarnings(s, p.Flags)
+	all := s.AllWarnings()
 	for i := range all {
 		if all[i].File == "" {
 			all[i].Msg = "process " + s.Process.Name() + ": " + all[i].Msg
@@ -143,17 +145,24 @@ func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	if p.Verbose {
 		for _, w := range all {
 			p.Tell(Notice{
-				Kind: SeriesWarning, Severity: severity, Subject: w.Kind.String() + " " + w.File, Text: w.Error(),
+				Kind: noticeOf(w.Kind), Severity: severity, Subject: w.Kind.String() + " " + w.File, Text: w.Error(),
 				Doubtful: !w.Harmless(),
 			})
 		}
 		return
 	}
-	for _, g := range text.GroupWarnings(all) {
+	for _, g := range GroupWarnings(all) {
 		p.Tell(Notice{
-			Kind: SeriesWarning, Severity: severity, Subject: g.Kind.String(), Text: g.Text(), Doubtful: !g.First.Harmless(),
+			Kind: noticeOf(g.Kind), Severity: severity, Subject: g.Kind.String(), Text: g.Text(), Doubtful: !g.First.Harmless(),
 		})
 	}
+}
+
+func noticeOf(k heapfile.WarningKind) NoticeKind {
+	if k == heapfile.WarnManyProcesses {
+		return OtherProcesses
+	}
+	return SeriesWarning
 }
 
 // tellSymbols reports the files that could not be used to name addresses.
@@ -188,7 +197,7 @@ func (p *Pipeline) tellDebugFiles(symbols *symbolize.Symbols, named []string) {
 	for _, path := range named {
 		if why := unusedDebugFile(symbols, path); why != "" {
 			p.Tell(Notice{
-				Kind: UnusedDebugFile, Subject: path, Text: fmt.Sprintf("%s %s: %s", p.Flags.Of(option.DebugDir), path, why),
+				Kind: UnusedDebugFile, Subject: path, Text: path + ": " + why,
 			})
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Collect reads the series of all processes at some paths, names their addresses, and returns the
@@ -163,12 +163,12 @@ func (l *largestSnapshot) visit(s *series.Snapshot) error {
 
 // tellNameless reports the functions that have no names in the largest snapshot.
 func (p *Pipeline) tellNameless(s *series.Series, symbols *symbolize.Symbols, largest largestSnapshot) {
-	unnamed := siteview.NewUnnamed(symbols, nil)
+	unnamed := class.NewUnnamed(symbols, nil)
 	for stack, bytes := range largest.inUse {
 		unnamed.Add(stack, bytes)
 	}
-	if sentence := unnamed.Done().Sentence(p.Flags); sentence != "" {
-		p.Tell(Notice{Kind: UnnamedFunctions, Subject: s.Process.Name(), Text: "no names in the bundle: " + sentence})
+	if !unnamed.Done().Negligible() {
+		p.Tell(Notice{Kind: UnnamedFunctions, Subject: s.Process.Name(), Unnamed: unnamed})
 	}
 }
 

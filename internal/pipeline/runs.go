@@ -18,8 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
-	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -28,6 +27,17 @@ import (
 type Summary struct {
 	Source
 	summary.Options
+	Words
+}
+
+// Words put into words what a run keeps as text.
+type Words struct {
+	// Held is what holds nearly all blocks of a site; "" if that is not one thing.
+	Held func(answer.Held) string
+	// Range are notes on the snapshots that count, Pooled a note on the processes that are added up,
+	// and on those that are left out.
+	Range  func(sites.Range) []string
+	Pooled func(processes, left int) string
 }
 
 // Summarize returns the summary of the snapshots at some paths: of the process that is chosen, else
@@ -39,7 +49,7 @@ func (p *Pipeline) Summarize(ctx context.Context, paths []string, o *Summary) (*
 		return nil, err
 	}
 	defer r.Close()
-	summarize := summarizing{p, o.Options, &o.Source}
+	summarize := summarizing{p, o.Options, &o.Source, o.Words}
 	summarize.options.Name = strings.Join(paths, " ")
 	if o.Process == "" && len(r.Processes) > 1 {
 		return summarize.all(ctx, r)
@@ -52,6 +62,7 @@ type summarizing struct {
 	*Pipeline
 	options summary.Options
 	source  *Source
+	words   Words
 }
 
 // all adds up the processes of a recording. It leaves out those with a single snapshot, and those
@@ -78,7 +89,7 @@ func (s summarizing) all(ctx context.Context, r *Recording) (*baseline.Run, erro
 	}
 	pooled := summary.Pool(runs)
 	if left := len(r.Processes) - len(runs); len(runs) > 1 || left > 0 {
-		pooled.Meta.Notes = append(pooled.Meta.Notes, growthreport.PooledNote(len(runs), left))
+		pooled.Meta.Notes = append(pooled.Meta.Notes, s.words.Pooled(len(runs), left))
 	}
 	return pooled, nil
 }
@@ -97,12 +108,12 @@ func (s summarizing) process(ctx context.Context, open func(visitor) (*Input, er
 		return nil, err
 	}
 	held := s.holders(in).sites
-	s.options.Holder = func(members []symbolize.SiteID) string { return holders.Line(held.Of(members)) }
+	s.options.Holder = func(members []symbolize.SiteID) string { return s.words.Held(held.Of(members).Held) }
 	run, err := summary.New(in.Series, in.Symbols, &columns, s.options)
 	if err != nil {
 		return nil, err
 	}
-	run.Meta.Notes = growthreport.RangeNotes(sites.JudgedRange(in.Series, 0, 0))
+	run.Meta.Notes = s.words.Range(sites.JudgedRange(in.Series, 0, 0))
 	return run, nil
 }
 

@@ -28,7 +28,8 @@ func judge(t *testing.T, use func(*growthreport.Report) error, path ...string) {
 	p.Tell = func(pipeline.Notice) {}
 	names := symbolize.Options{Sysroot: testutil.Data(t, "leaky", "sysroot")}
 	o := &pipeline.Judgement{Source: pipeline.Source{Symbols: names}}
-	require.NoError(t, p.JudgeEach(t.Context(), []string{testutil.Data(t, path...)}, o, use))
+	j := growthreport.Judge{Pipeline: &p, Judgement: o}
+	require.NoError(t, j.ForEach(t.Context(), []string{testutil.Data(t, path...)}, use))
 }
 
 func pusher(t *testing.T, server push.Server, s *pushtest.Server, o request.Options) *push.Pusher {

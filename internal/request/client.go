@@ -60,11 +60,11 @@ func NewClient(o *Options) (*Client, error) {
 	if o.CACert != "" {
 		pem, err := infile.ReadSmall(o.CACert)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Flags.Of(option.CACert), err)
+			return nil, &option.Error{Option: option.CACert, Err: err}
 		}
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: %s has no certificate in PEM form", o.Flags.Of(option.CACert), o.CACert)
+			return nil, &option.Error{Option: option.CACert, Err: fmt.Errorf("%s has no certificate in PEM form", o.CACert)}
 		}
 		transport.TLSClientConfig.RootCAs = roots
 	}

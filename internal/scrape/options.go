@@ -56,9 +56,9 @@ func (o *Options) check() error {
 	case o.Every < 0 || o.Duration < 0 || o.Wait < 0 || o.Keep < 0:
 		return errors.New("times and numbers must not be negative")
 	case o.Every > 0 && o.Every < MinEvery:
-		return fmt.Errorf("%s %s: the minimum is %s", o.Flags.Of(option.Every), o.Every, MinEvery)
+		return &option.Error{Option: option.Every, Value: o.Every.String(), Err: fmt.Errorf("the minimum is %s", MinEvery)}
 	case o.Keep == 1 || o.Keep == 2:
-		return fmt.Errorf("%s %d: growth needs at least 6 snapshots", o.Flags.Of(option.Keep), o.Keep)
+		return &option.Error{Option: option.Keep, Value: fmt.Sprint(o.Keep), Err: errors.New("growth needs at least 6 snapshots")}
 	}
 	return o.Options.Check()
 }

@@ -100,12 +100,13 @@ func Foreground(signals ...os.Signal) {
 	}
 }
 
-// NoRace skips a long test of sequential code under the race detector, which makes it ten times
-// slower and finds nothing in it. `make test` runs the test without the detector.
+// NoRace skips a long test under the race detector, which makes it ten times slower, where the
+// detector has nothing new to see: the code is sequential, the programs are built without the
+// detector, or a shorter test runs the same goroutines. `make test` runs the test.
 func NoRace(t testing.TB) {
 	t.Helper()
 	if raceDetector {
-		t.Skip("sequential code: make test runs this test")
+		t.Skip("nothing new for the race detector: make test runs this test")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/internal/watch"
@@ -64,7 +65,9 @@ func (w *watched) judge(ctx context.Context) (*growth.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &growth.Report{Series: s, Symbols: symbols, Result: diffgrowth.Judge(s, symbols, &columns, diffgrowth.Options{})}, nil
+	return &growth.Report{Judged: &pipeline.Judged{
+		Series: s, Symbols: symbols, Result: diffgrowth.Judge(s, symbols, &columns, diffgrowth.Options{}),
+	}}, nil
 }
 
 // run watches until a result has n snapshots.

@@ -3,7 +3,9 @@
 # snapshots with 4,000 stacks of a C++ program with about 30 MB of debug information. The time
 # should be linear in the number of rows.
 #
-# Usage: scripts/bench/growth.sh WORKDIR
+# Usage: scripts/bench/growth.sh WORKDIR [OLD]
+#
+# OLD is another build of heaplapse, which takes turns with this one.
 #
 # WORKDIR is kept. It is shared with scripts/bench/convert.sh, which builds and records the program.
 # It needs 4 GB of disk space.
@@ -15,10 +17,12 @@ repo=$(cd "$here/../.." && pwd)
 snapshots=${SNAPSHOTS:-1000} stacks=${STACKS:-4000} rounds=${ROUNDS:-3}
 
 . "$here/lib.sh"
-[ $# -eq 1 ] || die "usage: growth.sh WORKDIR"
+[ $# -eq 1 ] || [ $# -eq 2 ] || die "usage: growth.sh WORKDIR [OLD]"
 need go python3
 mkdir -p "$1"
 work=$(cd "$1" && pwd)
+programs=("$repo/bin/heaplapse")
+[ $# -eq 1 ] || programs=("$(realpath "$2")" "${programs[@]}")
 compgen -G "$work/real/*.heap" >/dev/null || LOOP=1 ROUNDS=1 SNAPSHOTS=10 "$here/convert.sh" "$work" >/dev/null
 make -s -C "$repo" build
 
@@ -66,14 +70,17 @@ multiply() {
 
 [ "$(find "$work/growth" -name '*.heap' 2>/dev/null | wc -l)" = "$snapshots" ] || multiply
 cat "$work"/growth/*.heap >/dev/null # into the page cache
-printf '%9s %9s %6s %9s %9s %9s\n' snapshots rows round "wall s" "CPU s" "peak MiB"
+printf '%9s %9s %6s %9s %9s %9s  %s\n' snapshots rows round "wall s" "CPU s" "peak MiB" program
 for part in $((snapshots / 4)) $((snapshots / 2)) "$snapshots"; do
 	dir=$work/growth-part
 	rm -rf "$dir"
 	mkdir "$dir"
-	find "$work/growth" -name '*.heap' | sort | head -n "$part" | xargs -I{} ln {} "$dir"
+	find "$work/growth" -name '*.heap' | sort | sed -n "1,${part}p" | xargs -I{} ln {} "$dir"
 	for ((round = 1; round <= rounds; round++)); do
-		measure "$work/growth.log" "$repo/bin/heaplapse" growth -q --no-cache "$dir" >"$work/growth.txt"
-		awk -v p="$part" -v r="$round" -v s="$stacks" '{printf "%9d %9d %6d %9.2f %9.2f %9.0f\n", p, p * s, r, $1, $2, $3 / 1024}' "$work/measured.txt"
+		for program in "${programs[@]}"; do
+			measure "$work/growth.log" "$program" growth -q --no-cache "$dir" >"$work/growth.txt"
+			awk -v p="$part" -v r="$round" -v s="$stacks" -v b="$program" \
+				'{printf "%9d %9d %6d %9.2f %9.2f %9.0f  %s\n", p, p * s, r, $1, $2, $3 / 1024, b}' "$work/measured.txt"
+		done
 	done
 done

@@ -82,7 +82,8 @@ SELECT NIGHT AS night, printf('%s-1-%d', host, {n}) AS run_id, printf('svc-%d', 
   4096::BIGINT AS sigma,
   (1048576 * (4 + s % 7) * CASE WHEN s = 4 AND {n} >= {last} THEN 1.25 WHEN s = 5 AND h // {SERVICES} = 7 THEN 20 ELSE 1 END
     + floor(100000 * chance(h, s, {n}, 3)))::BIGINT AS level,
-  (1048576 * (4 + s % 7))::BIGINT AS now, (100 + s)::BIGINT AS objects, 1000000::BIGINT AS noise, 2::BIGINT AS call_paths
+  (1048576 * (4 + s % 7))::BIGINT AS now, (100 + s)::BIGINT AS objects, 1000000::BIGINT AS noise, 2::BIGINT AS call_paths,
+  CASE WHEN leaks THEN 0.5 END::DOUBLE AS old_share
 FROM named ORDER BY service, site_key, host""")
 write("aliases", nights - 1, f"""
 SELECT NIGHT AS night, 'svc-0' AS service, 'build-0-3' AS old_build_id, 'build-0-4' AS new_build_id, k AS old_key,

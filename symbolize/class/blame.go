@@ -21,7 +21,7 @@ type Blamer struct {
 	s       *symbolize.Symbols
 	rules   *Rules
 	classes map[symbolize.LocationID][]Class
-	frames  map[Frame]Role
+	frames  map[Names]Role
 }
 
 // NewBlamer returns a Blamer. If rules is nil, it uses the default rules.
@@ -29,7 +29,7 @@ func NewBlamer(s *symbolize.Symbols, rules *Rules) *Blamer {
 	if rules == nil {
 		rules = DefaultRules()
 	}
-	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}, frames: map[Frame]Role{}}
+	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}, frames: map[Names]Role{}}
 }
 
 // Classes returns the classes of a location's frames, or a single one for a location without a
@@ -54,7 +54,7 @@ func (b *Blamer) Roles(id symbolize.LocationID) (out []Role) {
 		module = m.Path
 	}
 	for _, f := range l.Frames {
-		out = append(out, b.role(Frame{f.Function, f.File, module, l.Script()}))
+		out = append(out, b.role(Names{f.Function, f.File, module, l.Script()}))
 	}
 	if len(out) == 0 {
 		out = append(out, b.unnamed(l, module))
@@ -63,7 +63,7 @@ func (b *Blamer) Roles(id symbolize.LocationID) (out []Role) {
 }
 
 // role returns the role of a frame. Many locations are in one function.
-func (b *Blamer) role(f Frame) Role {
+func (b *Blamer) role(f Names) Role {
 	r, ok := b.frames[f]
 	if !ok {
 		named := f
@@ -92,7 +92,7 @@ func (b *Blamer) unnamed(l *symbolize.Location, module string) Role {
 	if l.Reason == symbolize.ReasonAnonymous || l.Reason == symbolize.ReasonNoPerfEntry {
 		return Role{Class: Interpreter}
 	}
-	return b.role(Frame{Module: module})
+	return b.role(Names{Module: module})
 }
 
 // Mapped reports whether the memory of a stack was mapped by mmap, rather than allocated.

@@ -53,14 +53,14 @@ func TestClasses(t *testing.T) {
 		},
 	} {
 		for _, f := range functions {
-			require.Equal(t, class, rules.Class(Frame{Function: f, Module: "program"}), "%s", f)
+			require.Equal(t, class, rules.Class(Names{Function: f, Module: "program"}), "%s", f)
 		}
 	}
 }
 
 // TestRuntimes: frames of runtimes are folded, those of the application and of packages are not.
 func TestRuntimes(t *testing.T) {
-	for runtime, frames := range map[string][]Frame{
+	for runtime, frames := range map[string][]Names{
 		"CPython": {
 			{Function: "_PyEval_EvalFrameDefault", Module: "/usr/bin/python3.11"}, {Function: "Py_BytesMain", Module: "/usr/bin/python3.11"}, {Module: "/usr/bin/python3.11"},
 			{Function: "ffi_call", Module: "/lib/libffi.so.8"}, {Module: "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"},
@@ -83,8 +83,8 @@ func TestRuntimes(t *testing.T) {
 	}
 	r, err := ParseRules("of My  VM\nruntime function ^vm_\nof\nruntime function ^x_", "rules")
 	require.NoError(t, err)
-	require.Equal(t, Role{Runtime, "My VM"}, r.Role(Frame{Function: "vm_run"}))
-	require.Equal(t, Role{Runtime, ""}, r.Role(Frame{Function: "x_run"}))
+	require.Equal(t, Role{Runtime, "My VM"}, r.Role(Names{Function: "vm_run"}))
+	require.Equal(t, Role{Runtime, ""}, r.Role(Names{Function: "x_run"}))
 }
 
 // TestRuleNames: rules match names without parameters, and the name that a recording of another tool has
@@ -122,7 +122,7 @@ func TestClassesByFile(t *testing.T) {
 		{"createUnsafeBuffer", "node:internal/buffer"}:                                                                       Runtime,
 		{"createUnsafeBuffer", "/srv/node:app.js"}:                                                                           Application,
 	} {
-		require.Equal(t, want, rules.Class(Frame{Function: frame[0], File: frame[1]}), "%s", frame)
+		require.Equal(t, want, rules.Class(Names{Function: frame[0], File: frame[1]}), "%s", frame)
 	}
 }
 
@@ -134,13 +134,13 @@ func TestClassesOfUnnamedFrames(t *testing.T) {
 		"/usr/bin/python3.11": Runtime, "libffi.so.8": Runtime, "/srv/program": Application, "": Application,
 		"/srv/libcurl.so.4": Application, "/usr/lib/x86_64-linux-gnu/libcurl.so.4": Library,
 	} {
-		require.Equal(t, want, rules.Class(Frame{Module: module}), "%s", module)
+		require.Equal(t, want, rules.Class(Names{Module: module}), "%s", module)
 	}
-	require.Equal(t, Application, rules.Class(Frame{Function: "qsort_r", Module: "libc.so.6"}), "a function takes precedence over its module")
-	require.Equal(t, Library, rules.Class(Frame{Function: "scanstring_unicode", Module: "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"}))
-	require.Equal(t, Library, rules.Class(Frame{Function: "builtin_map", Module: "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"}))
-	require.Equal(t, Mmap, rules.Class(Frame{Function: "[mmap]"}))
-	require.Equal(t, Profiler, rules.Class(Frame{Function: "anything", Module: "libtcmalloc_minimal.so.4"}), "except in the module of the profiler")
+	require.Equal(t, Application, rules.Class(Names{Function: "qsort_r", Module: "libc.so.6"}), "a function takes precedence over its module")
+	require.Equal(t, Library, rules.Class(Names{Function: "scanstring_unicode", Module: "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"}))
+	require.Equal(t, Library, rules.Class(Names{Function: "builtin_map", Module: "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"}))
+	require.Equal(t, Mmap, rules.Class(Names{Function: "[mmap]"}))
+	require.Equal(t, Profiler, rules.Class(Names{Function: "anything", Module: "libtcmalloc_minimal.so.4"}), "except in the module of the profiler")
 }
 
 func TestParseRulesErrors(t *testing.T) {
@@ -162,9 +162,9 @@ func TestParseRulesErrors(t *testing.T) {
 func TestFirstMatchingRuleApplies(t *testing.T) {
 	rules, err := ParseRules("application function ^malloc_of_mine$\nallocator function ^malloc\n  runtime\tmodule ^lib a b$", "r")
 	require.NoError(t, err)
-	require.Equal(t, Application, rules.Class(Frame{Function: "malloc_of_mine"}))
-	require.Equal(t, Allocator, rules.Class(Frame{Function: "malloc"}))
-	require.Equal(t, Runtime, rules.Class(Frame{Function: "f", Module: "lib a b"}), "an expression may contain spaces")
+	require.Equal(t, Application, rules.Class(Names{Function: "malloc_of_mine"}))
+	require.Equal(t, Allocator, rules.Class(Names{Function: "malloc"}))
+	require.Equal(t, Runtime, rules.Class(Names{Function: "f", Module: "lib a b"}), "an expression may contain spaces")
 }
 
 // stackOf returns the symbols of one stack. Each location is a list of functions, innermost first,
@@ -257,7 +257,7 @@ func FuzzRules(f *testing.F) {
 			require.Regexp(t, `^my\.rules:[1-9][0-9]*: `, err.Error())
 			return
 		}
-		class := rules.Class(Frame{Function: function, File: file, Module: module})
+		class := rules.Class(Names{Function: function, File: file, Module: module})
 		require.Less(t, int(class), len(names))
 		if len(rules.list) == 0 || function+file+module == "" {
 			require.Equal(t, Application, class)
@@ -289,7 +289,7 @@ func TestClassesOfScripts(t *testing.T) {
 	} {
 		for _, line := range lines {
 			file, function, _ := strings.Cut(line, " ") // a space in the file makes no difference
-			require.Equal(t, class, rules.Class(Frame{Function: function, File: file, Script: true}), "%s", line)
+			require.Equal(t, class, rules.Class(Names{Function: function, File: file, Script: true}), "%s", line)
 		}
 	}
 }

@@ -148,18 +148,18 @@ func parseRule(f []string) (rule, error) {
 // texts are the texts of a frame that rules are matched against, by subject; "" does not match.
 type texts [subjects]string
 
-// Frame is what decides the class of a frame. Module is the path of its module. Fields may be empty.
-type Frame struct {
+// Names are those of a frame, which decide its class. Module is the path of its module. Fields may be empty.
+type Names struct {
 	Function, File, Module string
 	// Script reports whether the frame is a line of a script, rather than code.
 	Script bool
 }
 
 // Class returns the class of a frame.
-func (r *Rules) Class(f Frame) Class { return r.Role(f).Class }
+func (r *Rules) Class(f Names) Class { return r.Role(f).Class }
 
 // Role returns the class of a frame and its runtime.
-func (r *Rules) Role(f Frame) Role {
+func (r *Rules) Role(f Names) Role {
 	if f.Script {
 		return r.match(&texts{subjectScript: f.File + " " + f.Function})
 	}

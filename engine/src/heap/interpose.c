@@ -40,13 +40,13 @@ static bool was_freed(const void *q, size_t size) { return q != NULL || size == 
 HL_EXPORT void *realloc(void *p, size_t size) {
     // The sample is removed first, because another thread may get the address as soon as it is
     // free.
-    struct hl_freed freed = {false, 0, 0};
+    struct hl_live freed = {0, 0, HL_ANY};
     size_t old = hl_old_size(p, size);
     if (hl_unlikely(hl_live_maybe(p))) freed = hl_record_realloc(p);
     void *q = hl_real.realloc(p, size);
-    if (hl_unlikely(freed.was_live && !was_freed(q, size))) hl_record_unfree(p, &freed);
-    if (hl_unlikely(old != 0)) return hl_old_note(q, size, old, &freed);
-    return hl_note(q, size);
+    if (hl_likely(old == 0 && freed.number == HL_ANY)) return hl_note(q, size);
+    if (freed.number != HL_ANY && !was_freed(q, size)) hl_record_unfree(p, &freed);
+    return hl_old_note(q, size, old, &freed);
 }
 HL_HOOK(realloc);
 

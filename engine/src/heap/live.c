@@ -123,7 +123,7 @@ static void filter_remove(const void *p) {
 bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bool *was_stale) {
     *was_stale = false;
     if (!ensure_room()) return false;
-    sample.number = ++numbers != HL_ANY ? numbers : ++numbers;
+    if (sample.number == HL_ANY) sample.number = ++numbers != HL_ANY ? numbers : ++numbers;
     size_t i = find(current, (uintptr_t)p);
     struct place *place = &current->places[i];
     if (place->key) {

@@ -12,7 +12,8 @@
 struct hl_live {
     uint64_t size;
     uint32_t site;
-    uint32_t number; // of the sample, which another sample at the same address does not have
+    uint32_t number; // of the sample, which another sample at the same address does not have; it is
+                     // kept if the block is reallocated
 };
 
 // HL_ANY stands for every number.
@@ -47,7 +48,7 @@ static inline bool hl_live_maybe(const void *p) {
 // then.)
 bool hl_live_has(const void *p, uint32_t *number);
 
-// hl_live_add adds a sample, and gives it a number. It returns false if there is no memory for it.
+// hl_live_add adds a sample, and gives it a number if it has none (HL_ANY). It returns false if there is no memory for it.
 // If p is in the table, it was freed, but not removed: *stale is then what it was, and *was_stale
 // is set.
 bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bool *was_stale);

@@ -28,11 +28,19 @@ static size_t measure_new(void *q) {
     return size;
 }
 
-void *hl_old_note(void *q, size_t size, size_t old, const struct hl_freed *freed) {
-    if (!q) return hl_note(q, size);
-    size_t now = measure_new(q);
-    size_t recorded = freed->was_live ? freed->size : 0;
-    if (old < recorded || old - recorded < hl_old_least) return hl_note(q, size);
-    size_t unknown = old - recorded;
-    return now > unknown ? hl_note(q, now - unknown) : q;
+// unknown returns how much of a block of size old was not recorded.
+static size_t unknown(size_t old, size_t recorded) {
+    return old < recorded || old - recorded < hl_old_least ? 0 : old - recorded;
+}
+
+void *hl_old_note(void *q, size_t size, size_t old, const struct hl_live *freed) {
+    struct hl_thread *t = hl_thread_self();
+    size_t now = q && old != 0 ? measure_new(q) : size, less = unknown(old, freed->size);
+    t->number = freed->number;
+    if (!q || less == 0)
+        hl_note(q, size);
+    else if (now > less)
+        hl_note(q, now - less);
+    t->number = HL_ANY;
+    return q;
 }

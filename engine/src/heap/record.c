@@ -12,9 +12,11 @@ struct hl_observer hl_observer = {nothing, nothing};
 uint64_t hl_period = 128 << 10;
 struct hl_lock hl_heap_lock HL_LOCKED;
 
-static void remove_sums(const struct hl_live *l) {
+// remove_sums removes a sample from the sums, times being 1, or adds it again: -1.
+static void remove_sums(const struct hl_live *l, int64_t times) {
     uint64_t weight = hl_weight(hl_effective_size(l->size), hl_period);
-    hl_sums_freed(l->site, (int64_t)weight, (int64_t)hl_weighted_bytes(l->size, weight));
+    int64_t bytes = (int64_t)hl_weighted_bytes(l->size, weight);
+    hl_sums_freed(l->site, times * (int64_t)weight, times * bytes);
 }
 
 // A free of a sample only notes the address, without a lock and without blocking signals. The next
@@ -53,7 +55,7 @@ static bool note_free(const void *p, uint32_t number) {
 
 static void remove_sample(const void *p, uint32_t number) {
     struct hl_live l;
-    if (hl_live_remove(p, number, &l)) remove_sums(&l);
+    if (hl_live_remove(p, number, &l)) remove_sums(&l, 1);
 }
 
 static void remove_noted(struct notes *set) {
@@ -126,8 +128,9 @@ static void add(const void *p, uint64_t size, const struct hl_stack *s) {
     hl_lock(&hl_heap_lock);
     remove_noted(&notes[thread_number()]);
     uint32_t site = hl_site_of(s, &full);
-    bool added = hl_live_add(p, (struct hl_live){.size = size, .site = site}, &stale, &was_stale);
-    if (was_stale) remove_sums(&stale);
+    struct hl_live sample = {size, site, hl_thread_self()->number};
+    bool added = hl_live_add(p, sample, &stale, &was_stale);
+    if (was_stale) remove_sums(&stale, 1);
     if (added) hl_sums_allocated(site, (int64_t)weight, (int64_t)hl_weighted_bytes(size, weight));
     hl_unlock(&hl_heap_lock);
     if (full) hl_problem("table-full", "no room for more call paths: they are recorded as one");
@@ -229,30 +232,21 @@ void hl_record_free(void *p) {
     hl_heap_leave(signals);
 }
 
-struct hl_freed hl_record_realloc(void *p) {
-    struct hl_freed f = {false, 0, 0};
-    struct hl_live l;
+struct hl_live hl_record_realloc(void *p) {
+    struct hl_live l = {0, 0, HL_ANY};
     uint32_t number;
-    if (!is_sample(p, &number)) return f;
+    if (!is_sample(p, &number)) return l;
     uint64_t signals = hl_heap_enter();
-    f.was_live = hl_live_remove(p, HL_ANY, &l);
-    if (f.was_live) {
-        remove_sums(&l);
-        f.site = l.site;
-        f.size = l.size;
-    }
+    if (hl_live_remove(p, HL_ANY, &l)) remove_sums(&l, 1);
     hl_heap_leave(signals);
-    return f;
+    return l;
 }
 
-void hl_record_unfree(void *p, const struct hl_freed *f) {
-    if (!f->was_live) return;
+void hl_record_unfree(void *p, const struct hl_live *l) {
     struct hl_live stale;
     bool was_stale;
-    uint64_t weight = hl_weight(hl_effective_size(f->size), hl_period);
     uint64_t signals = hl_heap_enter();
-    if (hl_live_add(p, (struct hl_live){.size = f->size, .site = f->site}, &stale, &was_stale))
-        hl_sums_freed(f->site, -(int64_t)weight, -(int64_t)hl_weighted_bytes(f->size, weight));
+    if (hl_live_add(p, *l, &stale, &was_stale)) remove_sums(l, -1);
     hl_heap_leave(signals);
 }
 

@@ -32,15 +32,10 @@ static inline void *hl_note(void *p, size_t size) {
 // hl_record_free records that p is freed. It must be called before p is given back.
 void hl_record_free(void *p);
 
-// struct hl_freed is what hl_record_unfree needs to undo hl_record_realloc: for a realloc that
-// failed.
-struct hl_freed {
-    bool was_live;
-    uint32_t site;
-    uint64_t size;
-};
-struct hl_freed hl_record_realloc(void *p); // as hl_record_free
-void hl_record_unfree(void *p, const struct hl_freed *f);
+// hl_record_realloc does the same, and returns the sample that was removed. If there was none, its
+// number is HL_ANY. hl_record_unfree adds it again: the realloc has failed.
+struct hl_live hl_record_realloc(void *p);
+void hl_record_unfree(void *p, const struct hl_live *l);
 
 // hl_enter starts a call of an allocator whose own allocations are not recorded in this thread,
 // because its caller's are. It returns false if the thread is in such a call already; hl_leave must

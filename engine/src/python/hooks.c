@@ -52,13 +52,13 @@ static inline void *hooked_realloc(const struct hl_allocator *a, void *context, 
                                    size_t size) {
     struct hl_thread *t = hl_thread_self();
     if (hl_unlikely(hl_is_inside(t->left))) return a->realloc(context, p, size);
-    struct hl_freed freed = {.was_live = false};
+    struct hl_live freed = {0, 0, HL_ANY};
     if (p != NULL && hl_live_maybe(p)) freed = hl_record_realloc(p);
     uint64_t left = enter(t);
     void *q = a->realloc(context, p, size);
-    if (q == NULL && freed.was_live) hl_record_unfree(p, &freed);
+    if (q == NULL && freed.number != HL_ANY) hl_record_unfree(p, &freed);
     size_t old = hl_unlikely(size >= hl_old_least) ? hl_old_inner() : 0;
-    if (hl_likely(old == 0)) return leave(t, left, q, size);
+    if (hl_likely(old == 0 && freed.number == HL_ANY)) return leave(t, left, q, size);
     t->left = left;
     return hl_old_note(q, size, old, &freed);
 }

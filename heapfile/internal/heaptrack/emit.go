@@ -79,7 +79,7 @@ func (w *writer) location(n uint32) *profile.Location {
 	if w.locations[n] == nil {
 		c := w.calls[n]
 		if !w.raw && !c.named() { // the base address of the module is not in the recording
-			c.frames = []recording.Frame{{Function: recording.Unnamed(c.module, c.address)}}
+			c.frames = []recording.FrameName{{Function: recording.Unnamed(c.module, c.address)}}
 		}
 		w.locations[n] = w.tables.Location(w.callAddress(c.address), c.module, c.frames)
 	}
@@ -96,5 +96,5 @@ func (w *writer) callAddress(a uint64) uint64 {
 }
 
 func (c call) named() bool {
-	return slices.ContainsFunc(c.frames, func(f recording.Frame) bool { return f.Function != "" })
+	return slices.ContainsFunc(c.frames, func(f recording.FrameName) bool { return f.Function != "" })
 }

@@ -23,7 +23,7 @@ type tables struct {
 type call struct {
 	address uint64
 	module  string
-	frames  []recording.Frame
+	frames  []recording.FrameName
 }
 
 type stack struct {
@@ -93,7 +93,7 @@ func (r *reader) addCall(f fields) error {
 		if !f.numbers(&function) || (len(f.rest) > 0 && !f.numbers(&file, &line)) {
 			return r.malformed("function, file and line")
 		}
-		frame := recording.Frame{Line: int64(line & math.MaxInt32)}
+		frame := recording.FrameName{Line: int64(line & math.MaxInt32)}
 		if frame.Function, ok = r.text(function); !ok {
 			return r.undefined("string", function)
 		}

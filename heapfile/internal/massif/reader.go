@@ -164,7 +164,7 @@ func (r *reader) tree(kind string) error {
 }
 
 // location returns the location of an address with its functions.
-func (r *reader) location(n node, frames []recording.Frame) *profile.Location {
+func (r *reader) location(n node, frames []recording.FrameName) *profile.Location {
 	var key strings.Builder
 	for _, f := range frames {
 		fmt.Fprintf(&key, "%s\x00%s\x00%d\x00", f.Function, f.File, f.Line)

@@ -17,7 +17,7 @@ type node struct {
 	children int
 	bytes    int64
 	address  uint64
-	frame    recording.Frame
+	frame    recording.FrameName
 	module   string
 	below    bool // it stands for callers below the threshold
 }
@@ -85,7 +85,7 @@ func (t *tree) stack() (out []*profile.Location) {
 			i++
 			continue
 		}
-		frames := []recording.Frame{first.frame}
+		frames := []recording.FrameName{first.frame}
 		inlined := func(n node) bool { return n.address == first.address && n.frame != first.frame }
 		for i++; i < len(t.path) && inlined(t.path[i].node) && !first.below; i++ {
 			frames[len(frames)-1].Function = qualified(frames[len(frames)-1])
@@ -103,7 +103,7 @@ var libraryHeader = lazyregexp.New(
 
 // qualified returns the name of an inlined function with its namespace if that is std: Valgrind
 // omits namespaces and classes there.
-func qualified(f recording.Frame) string {
+func qualified(f recording.FrameName) string {
 	name, _, _ := strings.Cut(f.Function, "<")
 	if strings.Contains(name, "::") || !libraryHeader().MatchString(path.Base(f.File)) {
 		return f.Function
@@ -153,7 +153,7 @@ func (n *node) place(text string) bool {
 	}
 	n.address, _ = strconv.ParseUint(m[1], 16, 64)
 	n.module = m[3]
-	n.frame = recording.Frame{Function: m[2], File: m[4]}
+	n.frame = recording.FrameName{Function: m[2], File: m[4]}
 	n.frame.Line, _ = strconv.ParseInt(m[5], 10, 32)
 	if n.frame.Function == "???" {
 		n.frame.Function = ""

@@ -30,8 +30,8 @@ type Location struct {
 	Mapping int
 }
 
-// Frame is one function at a location.
-type Frame struct {
+// FrameName is one function at a location.
+type FrameName struct {
 	Function, Linkage, File string
 	Line, Column, StartLine int
 }
@@ -195,16 +195,16 @@ func (p *Profile) file(f *function) string {
 }
 
 // Frames returns the functions at a location, innermost first.
-func (p *Profile) Frames(i int) []Frame {
+func (p *Profile) Frames(i int) []FrameName {
 	l := &p.locs[i]
-	out := make([]Frame, 0, l.end-l.begin)
+	out := make([]FrameName, 0, l.end-l.begin)
 	for _, ln := range p.lines[l.begin:l.end] {
 		k := p.funcIndex.find(ln.function)
 		if k < 0 || len(p.bytesOf(uint64(p.funcs[k].name))) == 0 {
 			continue
 		}
 		f := &p.funcs[k]
-		out = append(out, Frame{
+		out = append(out, FrameName{
 			Function: p.string(f.name), Linkage: string(p.linkage(f)), File: p.file(f),
 			Line: int(ln.line), Column: int(ln.column), StartLine: int(f.start),
 		})

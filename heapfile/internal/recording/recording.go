@@ -65,8 +65,8 @@ func Unnamed(module string, address uint64) string {
 	return fmt.Sprintf("%s@0x%x", path.Base(module), address)
 }
 
-// Frame is a function at an address. Function may be "".
-type Frame struct {
+// FrameName is a function at an address. Function may be "".
+type FrameName struct {
 	Function, File string
 	Line           int64
 }
@@ -100,7 +100,7 @@ func (t *Tables) DepthLimit(frames int) {
 
 // Location adds a location: the call at an address of a module. The frames are innermost first. An
 // address without a named frame is a virtual address of the module's ELF file, if that is known.
-func (t *Tables) Location(address uint64, module string, frames []Frame) *profile.Location {
+func (t *Tables) Location(address uint64, module string, frames []FrameName) *profile.Location {
 	l := &profile.Location{ID: uint64(len(t.p.Location) + 1), Address: address, Mapping: t.mapping(module)}
 	for _, f := range frames {
 		if f.Function != "" {
@@ -125,7 +125,7 @@ func (t *Tables) mapping(module string) *profile.Mapping {
 	return m
 }
 
-func (t *Tables) function(f Frame) *profile.Function {
+func (t *Tables) function(f FrameName) *profile.Function {
 	key := function{f.Function, f.File}
 	fn := t.functions[key]
 	if fn == nil {

@@ -168,7 +168,7 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 		SiteKey: int64(v.Keys.Site), KeyKind: string(v.Keys.Kind), PathKey: int64(v.Keys.Path),
 		Function: Function(&v),
 		Module:   text.Clean(identity.ModuleName(v.Blame.Module)),
-		Label:    s.Label.String(), Confidence: math.Round(text.Finite(s.Confidence)*exact) / exact,
+		Label:    s.Label.String(), Confidence: *exactly(text.Finite(s.Confidence)),
 		Gained: s.Gained, Slope: perHour(g.Series, s.Slope), Sigma: whole(s.Sigma), CallPaths: int64(len(s.Members)),
 	}
 	if v.Blame.File != "" {
@@ -176,6 +176,9 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 	}
 	if line := int64(v.Blame.Line); line > 0 {
 		out.Line = &line
+	}
+	if share, ok := g.Ages.Old(s.Members); ok {
+		out.OldShare = exactly(share)
 	}
 	if out.Slope != nil {
 		const sides = 2 * 1.96 // of a 95 % interval
@@ -187,6 +190,12 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 		out.Noise = whole(sites.SamplingNoise(last, out.Now))
 	}
 	return out
+}
+
+// exactly returns the nearest multiple of 1/exact.
+func exactly(f float64) *float64 {
+	v := math.Round(f*exact) / exact
+	return &v
 }
 
 // Function returns the name of a site: that which its key stands for.
@@ -235,6 +244,11 @@ func merged(list []Site) (out []Site) {
 }
 
 func (out *Site) include(s *Site) {
+	if out.OldShare == nil || s.OldShare == nil {
+		out.OldShare = nil
+	} else if all := float64(out.Now + s.Now); all > 0 {
+		out.OldShare = exactly((*out.OldShare*float64(out.Now) + *s.OldShare*float64(s.Now)) / all)
+	}
 	out.Gained += s.Gained
 	out.Level += s.Level
 	out.Now += s.Now

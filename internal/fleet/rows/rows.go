@@ -66,6 +66,8 @@ type Site struct {
 	Objects    int64   `parquet:"objects"`
 	Noise      int64   `parquet:"noise"`
 	CallPaths  int64   `parquet:"call_paths"`
+	// OldShare is the share of Now that was allocated in the first half of the series, or nil if that is not known.
+	OldShare *float64 `parquet:"old_share,optional"`
 }
 
 // Alias is a row of the table aliases: a function that has another key in a later build.

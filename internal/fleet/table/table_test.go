@@ -14,6 +14,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/fleet/rows"
 	"github.com/heaplapse/heaplapse/internal/fleet/table"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 const night = "2026-11-22"
@@ -206,24 +207,29 @@ func TestKilledCompaction(t *testing.T) {
 
 // TestRunsThatComeDuringACompaction: they are kept.
 func TestRunsThatComeDuringACompaction(t *testing.T) {
+	compactions := 3
+	if testutil.Full() {
+		compactions = 10
+	}
+	runs := 12 * compactions
 	dir := t.TempDir()
-	for i := range 40 {
+	for i := range runs / 3 {
 		put(t, dir, exported(i, 20, 1))
 	}
-	done, errs := make(chan bool), make([]error, 120)
+	done, errs := make(chan bool), make([]error, runs)
 	go func() {
 		defer close(done)
-		for i := 40; i < len(errs); i++ {
+		for i := runs / 3; i < runs; i++ {
 			_, errs[i] = table.WriteRun(dir, exported(i, 20, 1))
 		}
 	}()
-	for range 10 {
+	for range compactions {
 		compact(t, dir)
 	}
 	<-done
 	require.NoError(t, errors.Join(errs...))
 	compact(t, dir)
-	require.Len(t, sites(t, dir), 120*20)
+	require.Len(t, sites(t, dir), runs*20)
 }
 
 // TestDamagedFiles: an error names the file, and the night stays as it was.
@@ -253,7 +259,7 @@ func TestFilesOfOtherSchemas(t *testing.T) {
 	require.ErrorContains(t, err, `has the schema "heaplapse.fleet.runs/1", want heaplapse.fleet.sites/1`)
 }
 
-// olderSite is a row of the table sites as heaplapse 0.1 wrote it: without the line.
+// olderSite is a row of the table sites as heaplapse 0.1 wrote it: without the line and what follows the call paths.
 type olderSite struct {
 	Night      string  `parquet:"night,dict"`
 	RunID      string  `parquet:"run_id,dict"`

@@ -44,7 +44,7 @@ type Look struct {
 }
 
 // LeastOld is the number of live samples from the first half of a recording that a line of the program must have, so
-// that what holds them is told.
+// that what holds them is told. If all its live samples are from there, as in a table that is resized, fewer are enough.
 const LeastOld = 8
 
 // Site is about the live samples of one call path that are from the first half of a recording. Looked is 0 if there are
@@ -78,6 +78,8 @@ type Held struct {
 	Looked int `json:"looked"`
 	// By has what holds them, the most frequent first.
 	By []Holder `json:"by"`
+	// All reports whether these are all live samples of a site: then few tell what holds it.
+	All bool `json:"-"`
 }
 
 // Kind is what holds a block.

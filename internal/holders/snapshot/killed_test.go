@@ -76,6 +76,7 @@ func takeIn(t *testing.T, h *host, step int) (steps []string, killed bool) {
 // TestKilledAtEveryStep kills heaplapse at each step. The copy must end, the process must live on, and the
 // next snapshot must remove what is left.
 func TestKilledAtEveryStep(t *testing.T) {
+	testutil.NoRace(t)
 	rounds := 1
 	if testutil.Full() {
 		rounds = 20

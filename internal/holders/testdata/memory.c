@@ -96,7 +96,7 @@ static void same(void) {
       free(kept[i]);
 }
 
-static pthread_barrier_t barrier;
+static pthread_barrier_t barrier, all_done;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static int at_once, no_end;
 
@@ -117,7 +117,7 @@ static void *burst(void *unused) {
     free(blocks[i]);
   if (!at_once)
     pthread_mutex_unlock(&turn);
-  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&all_done);
   pause();
   return end;
 }
@@ -125,12 +125,11 @@ static void *burst(void *unused) {
 // arenas lets 16 threads have such a burst, one after the other or at once.
 static void arenas(void) {
   pthread_barrier_init(&barrier, NULL, THREADS);
+  pthread_barrier_init(&all_done, NULL, THREADS + 1);
   pthread_t thread;
-  for (int i = 0; i < THREADS - 1; i++)
+  for (int i = 0; i < THREADS; i++)
     pthread_create(&thread, NULL, burst, NULL);
-  pthread_create(&thread, NULL, burst, NULL);
-  sleep(1);
-  pthread_mutex_lock(&turn);
+  pthread_barrier_wait(&all_done);
 }
 
 // cached leaves 7 blocks of each size in the cache of the thread.

@@ -108,6 +108,7 @@ func kills() int {
 // TestKilledAtEveryStep kills heaplapse at each step of attaching. The process must live on, its data
 // must be right, and attaching again must work.
 func TestKilledAtEveryStep(t *testing.T) {
+	testutil.NoRace(t)
 	for name, start := range map[string]func(t *testing.T) *process{
 		"threads":            func(t *testing.T) *process { return run(t, compile(t, "busy.c"), "2", "leak") },
 		"waits":              func(t *testing.T) *process { return run(t, compile(t, "waits.c")) },

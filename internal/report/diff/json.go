@@ -19,6 +19,7 @@ type resultJSON struct {
 	SameProcess    bool         `json:"same_process"`
 	HasAlloc       bool         `json:"has_alloc"`
 	Delta          text.Counts  `json:"delta"`
+	BornBefore     *time.Time   `json:"born_before,omitempty"`
 	Filtered       bool         `json:"filtered"`
 	Shown          text.Counts  `json:"shown"`
 	Matched        []tierJSON   `json:"matched"`
@@ -42,19 +43,19 @@ type tierJSON struct {
 }
 
 type deltaEntry struct {
-	Change        compare.Change   `json:"change"`
-	Delta         text.Counts      `json:"delta"`
-	Base          text.Counts      `json:"base"`
-	Current       text.Counts      `json:"current"`
-	BaseAtMost    *text.Counts     `json:"base_at_most,omitempty"`
-	CurrentAtMost *text.Counts     `json:"current_at_most,omitempty"`
-	NoiseBytes    float64          `json:"noise_bytes"`
-	MatchedBy     string           `json:"matched_by"`
-	Moved         bool             `json:"moved"`
-	Stacks        int              `json:"stacks"`
-	Blame         siteview.Blame   `json:"blame"`
-	Frames        []siteview.Frame `json:"frames"`
-	Advice        string           `json:"advice,omitempty"`
+	Change        compare.Change       `json:"change"`
+	Delta         text.Counts          `json:"delta"`
+	Base          text.Counts          `json:"base"`
+	Current       text.Counts          `json:"current"`
+	BaseAtMost    *text.Counts         `json:"base_at_most,omitempty"`
+	CurrentAtMost *text.Counts         `json:"current_at_most,omitempty"`
+	NoiseBytes    float64              `json:"noise_bytes"`
+	MatchedBy     string               `json:"matched_by"`
+	Moved         bool                 `json:"moved"`
+	Stacks        int                  `json:"stacks"`
+	Blame         siteview.Blame       `json:"blame"`
+	Frames        []siteview.FrameJSON `json:"frames"`
+	Advice        string               `json:"advice,omitempty"`
 }
 
 // JSON writes the result as heaplapse.diff/1, all rows.
@@ -64,6 +65,10 @@ func (d *Report) JSON(w io.Writer) error {
 		HasAlloc: d.HasAlloc(), Delta: text.Counts(d.Total()), Filtered: d.Current.Filter != nil,
 		Shown: text.Counts(d.Shown()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
 		Unchanged: d.Unchanged, Sites: []deltaEntry{},
+	}
+	if limit := d.Current.Series.Limit(); !limit.IsZero() {
+		limit = limit.UTC()
+		out.BornBefore = &limit
 	}
 	for i, t := range d.Tiers {
 		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})

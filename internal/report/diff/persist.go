@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/heaplapse/heaplapse/diff/compare"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -62,8 +61,7 @@ func (d *Persist) table(p *text.Printer) {
 		for i := range d.Rows[len(shown):] {
 			sum += d.Rows[len(shown)+i].Stayed
 		}
-		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum),
-			d.Flags.If(option.Top, ": %s %d shows them", len(d.Rows)))
+		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(d.Flags, len(d.Rows)))
 	}
 }
 
@@ -103,14 +101,14 @@ type persistJSON struct {
 }
 
 type persistEntry struct {
-	Stayed        int64            `json:"stayed_bytes"`
-	StayedObjects int64            `json:"stayed_objects"`
-	Certain       *int64           `json:"certain_bytes"`
-	AtMost        bool             `json:"stayed_at_most,omitempty"`
-	At            []text.Counts    `json:"at"`
-	Stacks        int              `json:"stacks"`
-	Blame         siteview.Blame   `json:"blame"`
-	Frames        []siteview.Frame `json:"frames"`
+	Stayed        int64                `json:"stayed_bytes"`
+	StayedObjects int64                `json:"stayed_objects"`
+	Certain       *int64               `json:"certain_bytes"`
+	AtMost        bool                 `json:"stayed_at_most,omitempty"`
+	At            []text.Counts        `json:"at"`
+	Stacks        int                  `json:"stacks"`
+	Blame         siteview.Blame       `json:"blame"`
+	Frames        []siteview.FrameJSON `json:"frames"`
 }
 
 // JSON writes the result as heaplapse.persist/1, all rows.

@@ -31,6 +31,9 @@ func (d *Report) Text(w io.Writer) error {
 	side(p, "BASE   ", d.Base.Head, "")
 	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
 	d.totals(p)
+	if limit := d.Current.Series.Limit(); !limit.IsZero() {
+		p.Linef("only what was allocated before %s UTC counts, in both", limit.UTC().Format(time.DateTime))
+	}
 	d.tiers(p)
 	if base, current := d.Base.Series.Method(), d.Current.Series.Method(); base != current && base != "" && current != "" {
 		p.Linef("recorded %s", text.OtherMethod("base", base, "current", current))
@@ -266,8 +269,7 @@ func (d *Report) rest(p *text.Printer, shown int) {
 		sum += delta.InuseBytes
 	}
 	if n := len(d.Rows) - shown; n > 0 {
-		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum),
-			d.Flags.If(option.Top, ": %s %d shows them", len(d.Rows)))
+		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(d.Flags, len(d.Rows)))
 	}
 	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
 		p.Linef("… and %s at sites that the files do not list", units.SignedBytes(h.InuseBytes))

@@ -12,12 +12,13 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // cause is a function through which many functions grew.
 type cause struct {
-	frame *baseline.Frame
+	frame *symbolize.Frame
 	causes.Cause
 	share float64 // of the growth of all functions
 }
@@ -32,7 +33,7 @@ func (g *Report) causes() (out []cause) {
 	if g.Verdict != gate.Fail || base == nil || g.Current == nil {
 		return nil
 	}
-	p := growthPaths{functions: map[string]int{}, known: map[baseline.Frame]int{}}
+	p := growthPaths{functions: map[string]int{}, known: map[symbolize.Frame]int{}}
 	p.add(g.Current, 1)
 	p.add(base, -1)
 	for _, c := range causes.Find(p.paths, p.growth) {
@@ -71,10 +72,10 @@ func (p *growthPaths) isRoot(function int) bool {
 // growthPaths are the call paths of two runs. Those of the earlier run count negative, so that a
 // function has the growth of all call paths that it is on, without matching them.
 type growthPaths struct {
-	functions map[string]int         // by name
-	known     map[baseline.Frame]int // function; notCause for a frame that cannot be a cause
+	functions map[string]int          // by name
+	known     map[symbolize.Frame]int // function; notCause for a frame that cannot be a cause
 	names     identity.Names
-	frames    []*baseline.Frame
+	frames    []*symbolize.Frame
 	paths     []causes.Path
 	growth    int64
 }
@@ -101,7 +102,7 @@ func (p *growthPaths) add(r *baseline.Run, sign int64) {
 }
 
 // candidate returns the number of a function that may be a cause, else notCause.
-func (p *growthPaths) candidate(f *baseline.Frame) int {
+func (p *growthPaths) candidate(f *symbolize.Frame) int {
 	n, ok := p.known[*f]
 	if !ok {
 		n = notCause
@@ -114,7 +115,7 @@ func (p *growthPaths) candidate(f *baseline.Frame) int {
 }
 
 // number returns the number of a function.
-func (p *growthPaths) number(f *baseline.Frame) int {
+func (p *growthPaths) number(f *symbolize.Frame) int {
 	key := path.Base(f.Module) + "\x00" + p.names.Normalize(f.Function)
 	n, known := p.functions[key]
 	if !known {

@@ -26,6 +26,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // eachResult runs a check on every result, including the hostile one.
@@ -136,7 +137,7 @@ func TestSARIFFingerprintsStay(t *testing.T) {
 	later := failing()
 	later.Current = run("nightly-20261121", 21, 103, later.Current.Sites...)
 	moved := *later.Rows[0].Site
-	moved.Frames = append([]baseline.Frame{}, moved.Frames...)
+	moved.Frames = append([]symbolize.Frame{}, moved.Frames...)
 	moved.Frames[0].Line, moved.Frames[0].File = 99, "/src/shop/store.h"
 	later.Rows[0].Site = &moved
 	a, b := sarifOf(t, rendered(failing())).Runs[0].Results[0], sarifOf(t, rendered(later)).Runs[0].Results[0]
@@ -170,13 +171,13 @@ func TestSARIFPlacesFilesBelowTheSourceRoot(t *testing.T) {
 func TestSARIFFramesOfOtherCode(t *testing.T) {
 	const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 	s := site(1,
-		baseline.Frame{Function: "operator new", Module: "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"},
+		symbolize.Frame{Function: "operator new", Module: "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"},
 		frame("shop::Sessions::keep", "session.cc", 77),
-		baseline.Frame{Function: "shop_plugin", Module: "/opt/shop/lib/libplugin.so", File: "plugin/add.c", Line: 3},
-		baseline.Frame{Function: "handle", File: "app/handler.py", Line: 12},
-		baseline.Frame{Function: "add", File: "/usr/lib/python3/dist-packages/numpy/core.py", Line: 9},
-		baseline.Frame{Function: "__libc_start_main_impl", Module: libc, File: "csu/libc-start.c", Line: 360},
-		baseline.Frame{Function: "PyObject_Call", Module: "/opt/conda/lib/libpython3.11.so", File: "Objects/call.c", Line: 3},
+		symbolize.Frame{Function: "shop_plugin", Module: "/opt/shop/lib/libplugin.so", File: "plugin/add.c", Line: 3},
+		symbolize.Frame{Function: "handle", File: "app/handler.py", Line: 12},
+		symbolize.Frame{Function: "add", File: "/usr/lib/python3/dist-packages/numpy/core.py", Line: 9},
+		symbolize.Frame{Function: "__libc_start_main_impl", Module: libc, File: "csu/libc-start.c", Line: 360},
+		symbolize.Frame{Function: "PyObject_Call", Module: "/opt/conda/lib/libpython3.11.so", File: "Objects/call.c", Line: 3},
 	)
 	s.Blame = 1
 	result := drifting()

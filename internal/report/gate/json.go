@@ -96,23 +96,23 @@ type tierJSON struct {
 }
 
 type rowJSON struct {
-	Status      gate.Status      `json:"status"`
-	Fingerprint string           `json:"fingerprint"`
-	SiteKey     identity.Key     `json:"site_key"`
-	KeyKind     identity.KeyKind `json:"key_kind"`
-	PathKey     identity.Key     `json:"path_key"`
-	Blame       frameJSON        `json:"blame"`
-	Values      []valueJSON      `json:"values"`
-	MatchedBy   string           `json:"matched_by"`
-	Stacks      int              `json:"stacks"`
-	MovedWith   []string         `json:"moved_with,omitempty"`
-	Thresholds  thresholdsJSON   `json:"thresholds"`
-	Suppression *suppressionJSON `json:"suppression,omitempty"`
-	Advice      string           `json:"advice,omitempty"`
+	Status      gate.Status           `json:"status"`
+	Fingerprint string                `json:"fingerprint"`
+	SiteKey     identity.Key          `json:"site_key"`
+	KeyKind     identity.KeyKind      `json:"key_kind"`
+	PathKey     identity.Key          `json:"path_key"`
+	Blame       siteview.FunctionJSON `json:"blame"`
+	Values      []valueJSON           `json:"values"`
+	MatchedBy   string                `json:"matched_by"`
+	Stacks      int                   `json:"stacks"`
+	MovedWith   []string              `json:"moved_with,omitempty"`
+	Thresholds  thresholdsJSON        `json:"thresholds"`
+	Suppression *suppressionJSON      `json:"suppression,omitempty"`
+	Advice      string                `json:"advice,omitempty"`
 	// Losses are what other tools found at the function.
-	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
-	Holder string                `json:"holder,omitempty"`
-	Frames []frameJSON           `json:"frames"`
+	Losses []siteview.LossRecord   `json:"loss_records,omitempty"`
+	Holder string                  `json:"holder,omitempty"`
+	Frames []siteview.FunctionJSON `json:"frames"`
 }
 
 type thresholdsJSON struct {
@@ -120,13 +120,6 @@ type thresholdsJSON struct {
 	Share   float64 `json:"share_of_total"`
 	Percent float64 `json:"percent"`
 	Z       float64 `json:"z"`
-}
-
-type frameJSON struct {
-	Function string `json:"function"`
-	Module   string `json:"module"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`
 }
 
 type suppressionJSON struct {
@@ -184,10 +177,10 @@ func (g *Report) rowOf(r *gate.Row) rowJSON {
 		Stacks:     r.Stacks,
 		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(false),
 		Losses: siteview.LossRecords(g.lost(r)),
-		Frames: []frameJSON{},
+		Frames: []siteview.FunctionJSON{},
 	}
 	if f := blamed(r.Site); f != nil {
-		out.Blame = frameJSON(*f)
+		out.Blame = siteview.FunctionOf(*f)
 	}
 	keys := viewOf(r).Keys
 	out.SiteKey, out.KeyKind, out.PathKey = keys.Site, keys.Kind, keys.Path
@@ -197,9 +190,7 @@ func (g *Report) rowOf(r *gate.Row) rowJSON {
 	}
 	if r.Site != nil {
 		out.Holder = holder(r)
-		for _, f := range r.Site.Frames {
-			out.Frames = append(out.Frames, frameJSON(f))
-		}
+		out.Frames = siteview.FunctionsJSON(r.Site.Frames)
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteCurrentAmongBaselines:
 		return "the current run is also in the baseline set; it is left out there"
 	case gate.NoteForced:
-		return "compared only because of " + f.Of(option.Force) + ": " + mismatchText(n.Mismatch)
+		return "compared only because of " + f.Of(option.Force) + ": " + mismatchText(n.Mismatch, f)
 	case gate.NoteOfRun:
 		return "current run: " + n.Text
 	case gate.NoteFailedRun:
@@ -127,7 +127,7 @@ func length(seconds float64) string {
 func NotComparable(e *gate.NotComparableError, f option.Flags) string {
 	parts := make([]string, len(e.Mismatches))
 	for i := range e.Mismatches {
-		parts[i] = mismatchText(&e.Mismatches[i])
+		parts[i] = mismatchText(&e.Mismatches[i], f)
 	}
 	return "not comparable: " + strings.Join(parts, "; ") + mismatchRemedy(e.Mismatches, f)
 }
@@ -151,8 +151,8 @@ func mismatchRemedy(list []gate.Mismatch, f option.Flags) string {
 }
 
 // mismatchText is the runs that a mismatch is about, and the reason.
-func mismatchText(m *gate.Mismatch) string {
-	reason := reasonText(m)
+func mismatchText(m *gate.Mismatch, f option.Flags) string {
+	reason := reasonText(m, f)
 	switch n := len(m.Runs); n {
 	case 0:
 		return reason
@@ -163,7 +163,7 @@ func mismatchText(m *gate.Mismatch) string {
 	}
 }
 
-func reasonText(m *gate.Mismatch) string {
+func reasonText(m *gate.Mismatch, f option.Flags) string {
 	switch m.Kind {
 	case gate.MismatchSnapshots:
 		return TooFewSnapshots(m.Snapshots, m.Least)
@@ -175,7 +175,7 @@ func reasonText(m *gate.Mismatch) string {
 	case gate.MismatchWorkload:
 		return fmt.Sprintf("its workload is %q, that of the current run is %q", m.Earlier, m.Current)
 	case gate.MismatchUnrelated:
-		return unrelatedText(m)
+		return unrelatedText(m, f)
 	}
 	return string(m.Kind)
 }
@@ -188,11 +188,11 @@ func recordedAs(format, engine string) string {
 	return fmt.Sprintf("by %s (%s)", engine, format)
 }
 
-func unrelatedText(m *gate.Mismatch) string {
+func unrelatedText(m *gate.Mismatch, f option.Flags) string {
 	none := units.Percent(m.Share) + " of the bytes have no match in the other run: "
 	if m.Earlier == m.Current {
-		return none + "it is another program, or the program was rebuilt and the earlier snapshots lost their names " +
-			"(heaplapse baseline save keeps them)"
+		return none + "it is another program, or the program was rebuilt and the earlier snapshots lost their names" +
+			f.If(option.BaselineSave, " (%s keeps them)")
 	}
 	return none + fmt.Sprintf("the earlier run is of %s, the current one of %s; after an upgrade, begin a new baseline set",
 		m.Earlier, m.Current)
@@ -211,7 +211,8 @@ func TooFewSnapshots(have, least int) string {
 func (g *Report) unmatchedReason() string {
 	if g.mostlyUnnamed() {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
-			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names"
+			"If the earlier runs are snapshots, their program may have been rebuilt since" +
+			g.Flags.If(option.BaselineSave, "; %s keeps the names")
 	}
 	return "of the bytes are on call paths that only the current run or only the latest baseline has: " +
 		"functions are new, gone, renamed, or called by others. " +

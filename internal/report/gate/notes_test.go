@@ -73,7 +73,7 @@ func TestNotComparableTexts(t *testing.T) {
 		},
 		{gate.Mismatch{Kind: gate.MismatchPeriod, Runs: runs, EarlierPeriod: 524288}, "night02: samples every 524288 bytes, and the current run records every allocation"},
 		{gate.Mismatch{Kind: gate.MismatchWorkload, Runs: []string{"a", "b"}, Earlier: "x", Current: "y"}, `a and 1 more: its workload is "x", that of the current run is "y"`},
-		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names (heaplapse baseline save keeps them)"},
+		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names"},
 		{
 			gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97, Earlier: "python3.11 571d98e0", Current: "python3.11 a7516ae8"},
 			"97 % of the bytes have no match in the other run: the earlier run is of python3.11 571d98e0, the current one of python3.11 a7516ae8; " +

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // diffBaseLabel marks the samples of the base, as pprof's own -diff_base does. With it pprof shows
@@ -103,7 +104,7 @@ func (b *profileBuilder) run(r *baseline.Run, sign float64, labels map[string][]
 		b.sample(stack, &s.Level, sign, labels)
 	}
 	if r.Rest.Bytes != 0 || r.Rest.AllocBytes != 0 {
-		b.sample([]*profile.Location{b.location(&baseline.Frame{Function: restName})}, &r.Rest, sign, labels)
+		b.sample([]*profile.Location{b.location(&symbolize.Frame{Function: restName})}, &r.Rest, sign, labels)
 	}
 }
 
@@ -123,7 +124,7 @@ func (b *profileBuilder) sample(
 
 func pprofValue(f float64) int64 { return int64(math.Round(text.Finite(f))) }
 
-func (b *profileBuilder) location(f *baseline.Frame) *profile.Location {
+func (b *profileBuilder) location(f *symbolize.Frame) *profile.Location {
 	key := pprofLine{pprofFunction{siteview.FunctionName(f), f.File}, f.Module, f.Line}
 	if l := b.locations[key]; l != nil {
 		return l

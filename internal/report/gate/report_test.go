@@ -20,6 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/internal/option"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected outputs in testdata")
@@ -40,12 +41,12 @@ func run(name string, day int, inuse float64, sites ...baseline.Site) *baseline.
 }
 
 // site is attributed to the first of its functions.
-func site(inuse float64, functions ...baseline.Frame) baseline.Site {
+func site(inuse float64, functions ...symbolize.Frame) baseline.Site {
 	return baseline.Site{Level: baseline.Level{Bytes: inuse * mib, Objects: inuse * 64, AllocBytes: inuse * 9 * mib, AllocObjects: inuse * 640}, Frames: functions}
 }
 
-func frame(function, file string, line int) baseline.Frame {
-	return baseline.Frame{Function: function, Module: "/opt/shop/bin/shopd", File: file, Line: line}
+func frame(function, file string, line int) symbolize.Frame {
+	return symbolize.Frame{Function: function, Module: "/opt/shop/bin/shopd", File: file, Line: line}
 }
 
 func level(base gate.Base, before, after, noise float64) gate.Value {
@@ -181,8 +182,8 @@ func TestOneCauseOfManyFunctions(t *testing.T) {
 // TestALoopOfPythonIsNoCause: an event loop did not request what it runs. The rules for lines of
 // scripts say so, not those for functions.
 func TestALoopOfPythonIsNoCause(t *testing.T) {
-	line := func(function, file string) baseline.Frame {
-		return baseline.Frame{Function: function, File: file, Line: 9}
+	line := func(function, file string) symbolize.Frame {
+		return symbolize.Frame{Function: function, File: file, Line: 9}
 	}
 	lines := func(inuse float64) (out []baseline.Site) {
 		for i := range 60 {
@@ -293,7 +294,7 @@ func hostile() *gate.Result {
 	}
 	r.Rows = nil
 	for i, n := range hostileNames {
-		f := baseline.Frame{Function: n, Module: "/lib/" + n, File: "/src/" + n, Line: -i}
+		f := symbolize.Frame{Function: n, Module: "/lib/" + n, File: "/src/" + n, Line: -i}
 		status := []gate.Status{gate.Regressed, gate.Suppressed, gate.Moved, gate.Changed}[i*4/len(hostileNames)]
 		x := row(status, site(1, f, mainFrame, f), "f"+string(rune('a'+i)), exceeds(level(gate.BaseSet, 1, 2, 0.1)))
 		x.MovedWith = []string{n}
@@ -335,6 +336,7 @@ func render(t *testing.T, g *gatereport.Report, form string) string {
 func rendered(result *gate.Result) *gatereport.Report {
 	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3", Flags: option.Flags{
 		option.Force: "--force", option.Work: "--work", option.Top: "--top", option.TextOutput: "--text -",
+		option.GateCommand: "heaplapse gate", option.BaselineSave: "heaplapse baseline save",
 	}}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -29,7 +28,7 @@ func (g *Report) regressions(p *text.Printer) {
 		}
 	}
 	if n := len(rows) - len(shown); n > 0 {
-		p.Linef("     … and %d more%s", n, g.Flags.If(option.Top, ": %s %d shows them", len(rows)))
+		p.Linef("     … and %d more%s", n, text.ShowAll(g.Flags, len(rows)))
 	}
 }
 
@@ -126,7 +125,7 @@ func (g *Report) brief(p *text.Printer, title string, rows []*gate.Row) {
 		}
 	}
 	if n := len(rows) - len(shown); n > 0 {
-		p.Linef("     … and %d more%s", n, g.Flags.If(option.Top, ": %s %d shows them", len(rows)))
+		p.Linef("     … and %d more%s", n, text.ShowAll(g.Flags, len(rows)))
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
@@ -156,7 +156,7 @@ func (g *Report) SARIF(w io.Writer) error {
 		ColumnKind:  "unicodeCodePoints",
 		Results:     []sarifResult{},
 	}
-	help := " Run heaplapse gate with " + g.Flags.Of(option.TextOutput) + " for the evidence."
+	help := " Run " + g.Flags.Of(option.GateCommand) + " with " + g.Flags.Of(option.TextOutput) + " for the evidence."
 	for _, rule := range sarifRules {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full},
@@ -265,7 +265,7 @@ func (g *Report) sarifTotal() sarifResult {
 	return out
 }
 
-func (g *Report) sarifStack(what string, frames []baseline.Frame) sarifStack {
+func (g *Report) sarifStack(what string, frames []symbolize.Frame) sarifStack {
 	out := sarifStack{Message: sarifText{what}}
 	for i := range frames[:min(maxStack, len(frames))] {
 		out.Frames = append(out.Frames,
@@ -276,9 +276,9 @@ func (g *Report) sarifStack(what string, frames []baseline.Frame) sarifStack {
 
 // sarifPlace is the location of a result. A function without a source file is located in its module,
 // because viewers need a file.
-func (g *Report) sarifPlace(f *baseline.Frame) sarifLocation {
+func (g *Report) sarifPlace(f *symbolize.Frame) sarifLocation {
 	if f == nil {
-		f = &baseline.Frame{Module: g.Current.Meta.Program}
+		f = &symbolize.Frame{Module: g.Current.Meta.Program}
 	}
 	out := g.sarifLocation(f)
 	if out.Physical == nil {
@@ -289,7 +289,7 @@ func (g *Report) sarifPlace(f *baseline.Frame) sarifLocation {
 }
 
 // sarifLocation is the location of a frame: its function, and its source file if that is known.
-func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
+func (g *Report) sarifLocation(f *symbolize.Frame) sarifLocation {
 	out := sarifLocation{}
 	if f.Function != "" {
 		out.Logical = []sarifLogical{{text.Clip(f.Function, maxName), "function"}}
@@ -308,7 +308,7 @@ func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
 // sarifFile is the source file of a frame. It is relative to the root of the source tree if it is
 // below it, or if it is relative in the DWARF of the user's own code. ok is false for other relative
 // paths, such as csu/libc-start.c, which are below an unknown directory.
-func (g *Report) sarifFile(f *baseline.Frame) (file sarifURI, ok bool) {
+func (g *Report) sarifFile(f *symbolize.Frame) (file sarifURI, ok bool) {
 	name := path.Clean(f.File)
 	switch {
 	case f.File == "":
@@ -328,7 +328,7 @@ var systemModule = regexp.MustCompile(`^/(usr/)?lib[a-z0-9]*/|/(site|dist)-packa
 
 // own reports whether a frame is of the user's own code: of a script, of the program, or of a library
 // that is not one of the system or of a language.
-func (g *Report) own(f *baseline.Frame) bool {
+func (g *Report) own(f *symbolize.Frame) bool {
 	program := &g.Current.Meta
 	switch {
 	case f.Script():

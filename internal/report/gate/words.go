@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // metricText names a metric.
@@ -109,7 +110,7 @@ func (g *Report) against(v gate.Value) string {
 }
 
 // blamed is the frame that a site is attributed to; nil if there is none.
-func blamed(s *baseline.Site) *baseline.Frame {
+func blamed(s *baseline.Site) *symbolize.Frame {
 	if s == nil || s.Blame < 0 || s.Blame >= len(s.Frames) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -26,7 +27,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	g := growthreport.Report{Series: s, Symbols: symbols, Result: growth.Judge(s, symbols, &columns, growth.Options{})}
+	g := growthreport.Report{Judged: &pipeline.Judged{
+		Series: s, Symbols: symbols, Result: growth.Judge(s, symbols, &columns, growth.Options{}),
+	}}
 	fmt.Println(g.Result.Verdict.Headline())
 	fmt.Println(g.Finding())
 	// Output:

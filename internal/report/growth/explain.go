@@ -66,8 +66,8 @@ func (g *Report) explained() ([]selected, error) {
 			g.Flags.Of(option.Explain), err)
 	case len(out) == 0:
 		return nil, fmt.Errorf(
-			"%s %s: no judged site has this name, and no caller of a site in the table; heaplapse top lists all functions, %s stack judges each call path",
-			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.GroupBy),
+			"%s %s: no judged site has this name, and no caller of a site in the table; %s lists all functions, %s stack judges each call path",
+			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.TopCommand), g.Flags.Of(option.GroupBy),
 		)
 	}
 	return out, nil
@@ -158,7 +158,7 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 		}
 		p.Linef("   %-9s %s", of, line)
 	}
-	for _, line := range holders.Lines(g.Holders.Of(s.Members)) {
+	for _, line := range holders.Lines(g.Holders.Of(s.Members).Held) {
 		p.Linef("   %s", line)
 	}
 	for _, line := range g.stacks(s, max(1, g.Stacks)) {

@@ -75,7 +75,10 @@ func (g *Report) ProcessesJSON() []ProcessJSON {
 			PID: p.PID, Prefix: p.Prefix, Command: append([]string{}, p.Command...), Snapshots: p.Files,
 			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.DataMissing, Chance: p.Chance,
 			Leaks: p.Leaks, Suspects: p.Suspects,
-			Blame: p.Blame, Shown: p.Shown,
+			Shown: p.Shown,
+		}
+		if s := p.worst(); s != nil {
+			j.Blame = &s.blame
 		}
 		if h := p.Heap; h != nil {
 			j.GrowthBytes, j.InuseBytes, j.RSSBytes, j.BytesPerHour = &h.Gained, &h.Now, h.RSS, h.PerHour
@@ -122,28 +125,28 @@ type snapshotJSON struct {
 }
 
 type siteJSON struct {
-	Label        string           `json:"label"`
-	Confidence   float64          `json:"confidence"`
-	Stacks       int              `json:"stacks"`
-	SiteKey      identity.Key     `json:"site_key"`
-	KeyKind      identity.KeyKind `json:"key_kind"`
-	PathKey      identity.Key     `json:"path_key"`
-	Blame        siteview.Blame   `json:"blame"`
-	Frames       []siteview.Frame `json:"frames"`
-	InuseBytes   []*int64         `json:"inuse_bytes"`
-	InuseObjects []*int64         `json:"inuse_objects"`
-	GrowthBytes  int64            `json:"growth_bytes"`
-	BytesPerHour *float64         `json:"bytes_per_hour"`
-	Low          *float64         `json:"bytes_per_hour_low"`
-	High         *float64         `json:"bytes_per_hour_high"`
-	Rate         float64          `json:"rate"`
-	Resizing     bool             `json:"resizing"`
-	Old          *float64         `json:"old_share,omitempty"`
-	Imported     float64          `json:"imported_share,omitempty"`
-	Parts        []partJSON       `json:"parts,omitempty"`
-	Pool         *poolJSON        `json:"pool,omitempty"`
-	Holders      *holders.JSON    `json:"holders,omitempty"`
-	Advice       string           `json:"advice,omitempty"`
+	Label        string               `json:"label"`
+	Confidence   float64              `json:"confidence"`
+	Stacks       int                  `json:"stacks"`
+	SiteKey      identity.Key         `json:"site_key"`
+	KeyKind      identity.KeyKind     `json:"key_kind"`
+	PathKey      identity.Key         `json:"path_key"`
+	Blame        siteview.Blame       `json:"blame"`
+	Frames       []siteview.FrameJSON `json:"frames"`
+	InuseBytes   []*int64             `json:"inuse_bytes"`
+	InuseObjects []*int64             `json:"inuse_objects"`
+	GrowthBytes  int64                `json:"growth_bytes"`
+	BytesPerHour *float64             `json:"bytes_per_hour"`
+	Low          *float64             `json:"bytes_per_hour_low"`
+	High         *float64             `json:"bytes_per_hour_high"`
+	Rate         float64              `json:"rate"`
+	Resizing     bool                 `json:"resizing"`
+	Old          *float64             `json:"old_share,omitempty"`
+	Imported     float64              `json:"imported_share,omitempty"`
+	Parts        []partJSON           `json:"parts,omitempty"`
+	Pool         *poolJSON            `json:"pool,omitempty"`
+	Holders      *holders.JSON        `json:"holders,omitempty"`
+	Advice       string               `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
 	// Evidence are the measurements that the label rests on, of an explained site.
@@ -190,7 +193,7 @@ func (g *Report) JSON(w io.Writer) error {
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
-		Limit:     g.forecast(), Notes: g.Notes(false), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
+		Limit:     g.forecast(), Notes: g.Notes(false), Unnamed: siteview.Unnamed{Unnamed: g.Unnamed}.JSON(), Causes: g.causesJSON(factor),
 		External: external, Evidence: external, Sites: []siteJSON{}, Resident: g.Resident,
 	}
 	for i := range r.Sites {
@@ -257,7 +260,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(low), High: g.perHour(high),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Old: old, Imported: text.Finite(s.ImportShare),
-		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members)),
+		Parts: partsOf(s), Pool: poolOf(s), Holders: holders.JSONOf(g.Holders.Of(s.Members).Held),
 		Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }

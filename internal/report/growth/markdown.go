@@ -105,7 +105,7 @@ func (g *Report) markdownPaths(p *text.Printer) {
 			p.Linef("    … and %s", units.Count(n, "more caller"))
 		}
 		p.Linef("")
-		if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
+		if line := holders.Line(g.Holders.Of(s.Members).Held); line != "" {
 			p.Linef("%s.", text.EscapeMarkdown(line))
 			p.Linef("")
 		}
@@ -118,7 +118,7 @@ func (g *Report) markdownPaths(p *text.Printer) {
 }
 
 // frameLine is a frame in one line of a code block.
-func frameLine(f siteview.Frame) string {
+func frameLine(f siteview.FrameJSON) string {
 	name, where := f.Function, text.Position(f.File, f.Line)
 	module := text.Clean(f.Module[strings.LastIndex(f.Module, "/")+1:])
 	if name == "" {

@@ -10,8 +10,8 @@ import (
 
 // TestMarkdownNamesAFrameWithoutFunction by its module and offset.
 func TestMarkdownNamesAFrameWithoutFunction(t *testing.T) {
-	require.Equal(t, "libx.so+0x12", frameLine(siteview.Frame{Address: "0x7f12", Module: "/usr/lib/libx.so", Offset: "0x12"}))
-	require.Equal(t, "0x7f12", frameLine(siteview.Frame{Address: "0x7f12"}))
-	require.Equal(t, "f  a.cc:3", frameLine(siteview.Frame{Function: "f", Module: "/usr/lib/libx.so", File: "/src/a.cc", Line: 3}))
-	require.Equal(t, "f  libx.so", frameLine(siteview.Frame{Function: "f", Module: "/usr/lib/libx.so"}))
+	require.Equal(t, "libx.so+0x12", frameLine(siteview.FrameJSON{Address: "0x7f12", Module: "/usr/lib/libx.so", Offset: "0x12"}))
+	require.Equal(t, "0x7f12", frameLine(siteview.FrameJSON{Address: "0x7f12"}))
+	require.Equal(t, "f  a.cc:3", frameLine(siteview.FrameJSON{Function: "f", Module: "/usr/lib/libx.so", File: "/src/a.cc", Line: 3}))
+	require.Equal(t, "f  libx.so", frameLine(siteview.FrameJSON{Function: "f", Module: "/usr/lib/libx.so"}))
 }

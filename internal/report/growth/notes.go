@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -169,7 +170,7 @@ func (g *Report) Notes(page bool) []string {
 // Warnings are the warnings of the series, and one of each kind in its files.
 func (g *Report) Warnings() []string {
 	out := []string{}
-	for _, w := range text.GroupWarnings(text.AllWarnings(g.Series, g.Flags)) {
+	for _, w := range pipeline.GroupWarnings(text.AllWarnings(g.Series, g.Flags)) {
 		out = append(out, text.Message(w.Text()))
 	}
 	return out

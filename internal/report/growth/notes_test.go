@@ -107,7 +107,7 @@ func TestWarningsGetAdvice(t *testing.T) {
 		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote snapshots"},
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
-	got := text.AllWarnings(s, option.Flags{option.Process: "--process"})
+	got := text.AllWarnings(s, option.Flags{option.Process: "--process", option.GrowthCommand: "heaplapse growth"})
 	require.Equal(t, "several processes wrote snapshots (--process chooses another; heaplapse growth judges all)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
 	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")

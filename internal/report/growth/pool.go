@@ -3,38 +3,11 @@ package growth
 import (
 	"fmt"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/processes"
-	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
-
-// key returns the key of a site of the report in all processes.
-func (g *Report) key(s *growth.Site) processes.Key { return g.keyOf(s, g.Describe(s)) }
-
-func (g *Report) keyOf(s *growth.Site, v siteview.View) processes.Key {
-	key := processes.Key{Program: processes.ProgramOf(&g.Series.Process), Site: v.Keys.Site}
-	switch {
-	case v.Group != "":
-		key.Site, key.Group = 0, v.Group
-	case v.Keys.Kind == identity.KeyNone:
-		return processes.Key{}
-	case g.GroupBy == sites.ByStack:
-		key.Stack = g.sites().StackKey(s.Members[0])
-	case v.Keys.Kind == identity.KeyScript:
-		key.Line = v.Blame.Line
-	}
-	return key
-}
-
-// Pool gives the report the verdicts that all processes show together.
-func (g *Report) Pool(pools processes.Pools, o growth.Options) {
-	g.Result = pools.Result(g.Result, &g.Series.Process, g.key, o)
-}
 
 // elsewhere tells of sites that leak in other processes, and are not in the table of this one.
 func (g *Report) elsewhere() (out []string) {
@@ -45,7 +18,7 @@ func (g *Report) elsewhere() (out []string) {
 	told := map[processes.Key]bool{}
 	for i := range g.Result.Sites {
 		if s := &g.Result.Sites[i]; s.CanLeak {
-			told[g.key(s)] = true
+			told[g.Key(s)] = true
 		}
 	}
 	for i := range g.Processes {

@@ -6,27 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
-
-// TestLinesArePooledApart: two lines of a Python function are two sites. A cache on one of them does not get the
-// evidence of a leak on the other.
-func TestLinesArePooledApart(t *testing.T) {
-	g := &Report{Series: &series.Series{}}
-	key := func(kind identity.KeyKind, line int) processes.Key {
-		return g.keyOf(nil, siteview.View{Keys: identity.Keys{Kind: kind, Site: 7}, Blame: siteview.Blame{Line: line}})
-	}
-	require.NotEqual(t, key(identity.KeyScript, 21), key(identity.KeyScript, 22))
-	require.Equal(t, key(identity.KeyScript, 21), key(identity.KeyScript, 21))
-	require.Equal(t, key(identity.KeyFunction, 21), key(identity.KeyFunction, 22), "a native function is one site")
-}
 
 // TestPooledSite: a site that grew in two processes may be a leak in one of them.
 func TestPooledSite(t *testing.T) {
@@ -47,12 +34,16 @@ func TestLeaksOfOtherProcesses(t *testing.T) {
 	result := &growth.Result{Sites: []growth.Site{site(1, verdict.Leak, 0.9), site(2, verdict.Leak, 0.78), site(3, verdict.Suspect, 0.4)}}
 	process := func(pid int) Process {
 		s := &series.Series{Process: series.Process{PID: pid}, Clock: series.Clock{At: []float64{0}}}
+		judged := processes.Judge(s, result, func(s *growth.Site) processes.Key { return processes.Key{Line: int(s.Members[0])} })
 		return Process{
-			Judged: processes.Judge(s, result, func(s *growth.Site) processes.Key { return processes.Key{Line: int(s.Members[0])} }),
+			Judged: &judged,
 			sites:  map[symbolize.SiteID]describedSite{1: {heading: "seen a.py:1"}, 2: {heading: "keep b.py:2"}, 3: {heading: "may c.py:3"}},
 		}
 	}
-	g := &Report{Series: &series.Series{}, Result: &growth.Result{}, Processes: []Process{{Shown: true}, process(12), process(13)}}
+	g := &Report{
+		Judged:    &pipeline.Judged{Series: &series.Series{}, Result: &growth.Result{}},
+		Processes: []Process{{Judged: &processes.Judged{}, Shown: true}, process(12), process(13)},
+	}
 	g.Flags = option.Flags{option.Process: "--process"}
 	require.Equal(t, []string{
 		"leaks in process 12: seen a.py:1, +2.00 MiB, chance of a leak: 90 %; --process 12 shows it",

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -15,15 +14,11 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Process is the verdict on a process of a recording.
+// Process is the verdict on a process of a recording, and what is said of its sites when its series is closed.
 type Process struct {
-	processes.Judged
+	*processes.Judged
 	// Heap is the size of the heap; nil if the process was not judged.
 	Heap *Heap
-	// Site describes the cause or the site that leaks, or may leak, and Blame is its function; ""
-	// and nil if there is none.
-	Site  string
-	Blame *siteview.Blame
 	// Losses are what other tools found at the sites that leak or may leak, Lost the stable sites
 	// with lost memory, and Records what other tools found at all sites.
 	Losses  []*evidence.Record
@@ -53,12 +48,12 @@ type Heap struct {
 	RSS     *int64 // nil if it was not recorded
 }
 
-// Judged returns the verdict on the process of the report. It does not refer to the report.
-func (g *Report) Judged() Process {
+// OwnProcess returns the verdict on the process of the report. It does not refer to the series.
+func (g *Report) OwnProcess() Process {
 	r := g.Result
 	unit, factor := g.RateUnit()
 	p := Process{
-		Judged: processes.Judge(g.Series, r, g.key),
+		Judged: g.Process,
 		Heap: &Heap{
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
@@ -82,36 +77,20 @@ func (g *Report) Judged() Process {
 	if g.Losses != nil {
 		p.Losses, p.Lost, p.Records = g.suspectLosses(), g.lostSites(), g.Losses.Records()
 	}
-	p.describe()
 	return p
 }
 
-// Pooled returns the verdict on a process with what all processes show.
-func (p Process) Pooled(pools processes.Pools, o growth.Options) Process {
-	p.Judged = pools.Pooled(p.Judged, o)
-	p.describe()
-	return p
-}
-
-// describe sets the texts on the worst site.
-func (p *Process) describe() {
-	p.Site, p.Blame = "", nil
-	if s, isCause := p.Worst(); s != nil {
-		described := p.cause
-		if !isCause {
-			described = p.sites[s.Members[0]]
-		}
-		p.Site, p.Blame = described.heading, &described.blame
+// worst is the cause or the site that leaks, or may leak; nil if there is none.
+func (p *Process) worst() *describedSite {
+	s, isCause := p.Worst()
+	if s == nil {
+		return nil
 	}
-}
-
-// JudgedOf returns the verdicts without their texts.
-func JudgedOf(all []Process) []*processes.Judged {
-	out := make([]*processes.Judged, len(all))
-	for i := range all {
-		out[i] = &all[i].Judged
+	described := p.cause
+	if !isCause {
+		described = p.sites[s.Members[0]]
 	}
-	return out
+	return &described
 }
 
 // judged are the processes that have a verdict, or only miss data.

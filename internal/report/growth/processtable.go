@@ -8,7 +8,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -42,11 +41,14 @@ func (g *Report) ProcessRows() (rows []ProcessRow) {
 		row := ProcessRow{
 			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: p.CommandLine(),
 			Verdict: string(p.Verdict), Label: string(p.Verdict),
-			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
+			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-",
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
 		}
 		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
 			row.Label += " " + text.ShortPercent(*p.Chance)
+		}
+		if s := p.worst(); s != nil {
+			row.Site = s.heading
 		}
 		if h := p.Heap; h != nil {
 			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)
@@ -194,8 +196,7 @@ func (g *Report) ProcessTable(n int) (lines []string) {
 		lines = append(lines, columns.row(&table, r)...)
 	}
 	if more := len(all) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"),
-			g.Flags.If(option.Top, ": %s %d shows them", len(all))))
+		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"), text.ShowAll(g.Flags, len(all))))
 	}
 	return lines
 }

@@ -5,15 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/ages"
-	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -23,28 +21,10 @@ import (
 
 // Report is the sites of a series that grow. It is not safe for concurrent use.
 type Report struct {
-	Series  *series.Series
-	Symbols *symbolize.Symbols
-	Result  *growth.Result
+	*pipeline.Judged
 	// Processes are the verdicts on all processes of the recording, worst first. The series is that
 	// of the worst, whose Shown is set.
 	Processes []Process
-	// Input is closed by Close; it may be nil.
-	Input io.Closer
-	// Filter selects the stacks that were judged; nil selects all.
-	Filter *symbolize.Filter
-	// Unnamed is of the last snapshot that was judged; it may be nil.
-	Unnamed *siteview.Unnamed
-	// Losses are what other tools found; it may be nil.
-	Losses *evidence.Joined
-	// Holders are what holds the blocks of the sites; it may be nil.
-	Holders holders.Sites
-	// NoHolders is why they are not known; "" if they are, or that is not known either.
-	NoHolders string
-	// Ages tell when the memory of the sites was allocated; it may be nil.
-	Ages *ages.Ages
-	// Resident is where the resident memory was, as the recorder saw it last; it may be nil.
-	Resident *rss.Result
 	siteview.Options
 	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table
 	// calls them or by a regular expression; empty for none. The result should have its stable
@@ -56,14 +36,6 @@ type Report struct {
 	MemoryLimit int64
 
 	describer *siteview.Describer
-}
-
-// Close frees what reading the snapshots took.
-func (g *Report) Close() error {
-	if g.Input == nil {
-		return nil
-	}
-	return g.Input.Close()
 }
 
 // Describe describes a site for a reader.
@@ -139,7 +111,7 @@ func (g *Report) Text(w io.Writer) error {
 	}
 	p.Linef("%s", g.tested())
 	s := g.worst()
-	held := s != nil && holders.Line(g.Holders.Of(s.Members)) != ""
+	held := s != nil && holders.Line(g.Holders.Of(s.Members).Held) != ""
 	if g.Result.Verdict == verdict.SeriesLeak && !held {
 		p.Linef("note: a leak is named by the line that requests the memory; what keeps it may be a caller, or another site")
 	}
@@ -149,7 +121,7 @@ func (g *Report) Text(w io.Writer) error {
 	for _, line := range g.resident(g.width()) {
 		p.Linef("%s", line)
 	}
-	g.Unnamed.Text(p, g.Flags)
+	siteview.Unnamed{Unnamed: g.Unnamed}.Text(p, g.Flags)
 	return p.Err
 }
 

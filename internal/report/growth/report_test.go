@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -65,7 +66,7 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 	require.Contains(t, g.Notes(false), advice)
 	require.Contains(t, g.Notes(false), "leaky::remember<leaky::Request> leaky.cc:105 grew most, by 5.83 MiB, "+
 		"but not long or steadily enough to be called a leak")
-	g.Processes, g.Flags = make([]growthreport.Process, 2), option.Flags{option.Until: "--until", option.Process: "--process"}
+	g.Processes, g.Flags = []growthreport.Process{g.OwnProcess(), g.OwnProcess()}, option.Flags{option.Until: "--until", option.Process: "--process"}
 	require.Contains(t, strings.Join(g.Notes(false), "\n"), "judge the time before (--process 7 --until 11)",
 		"the numbers are those of the snapshots of one process")
 
@@ -134,8 +135,8 @@ func TestOneChanceOfASite(t *testing.T) {
 
 // TestOneResizeIsNoGrowingContainer: a table that became larger once may have its final size.
 func TestOneResizeIsNoGrowingContainer(t *testing.T) {
-	push := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::push_back"}
-	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{push}}, 1)
+	push := symbolize.Frame{Function: "std::vector<int, std::allocator<int> >::push_back"}
+	v := siteview.OfRun(&baseline.Site{Frames: []symbolize.Frame{push}}, 1)
 	for _, c := range []struct {
 		sizes  []int64
 		advice string
@@ -144,7 +145,7 @@ func TestOneResizeIsNoGrowingContainer(t *testing.T) {
 		{[]int64{8, 16, 16, 32}, "container grows"},
 		{[]int64{8, 4, 8, 4}, ""},
 	} {
-		g := growthreport.Report{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1}}}
+		g := growthreport.Report{Judged: &pipeline.Judged{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1}}}}
 		site := growth.Site{Bytes: c.sizes, Visible: []bool{true, true, true, true}}
 		if advice := g.Advice(&site, v); c.advice == "" {
 			require.Empty(t, advice, c.sizes)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
 
 // TestResident: where the resident memory was is told if the heap explains little of it, instead of what is likely.
@@ -16,7 +17,7 @@ func TestResident(t *testing.T) {
 		{Kind: rss.Blocks, Bytes: 40 * mib}, {Kind: rss.Anonymous, Bytes: 60 * mib},
 	}}
 	grew := growth.Note{Kind: growth.NoteProcessGrew, Bytes: 60 * mib}
-	g := &Report{Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen}
+	g := &Report{Judged: &pipeline.Judged{Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen}}
 	lines := g.resident(0)
 	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last:", "RSS 100 MiB of process 7 (server)"}, lines[:3])
 	assert.Contains(t, lines[3], "40.0 MiB  40 %  blocks of malloc in use")

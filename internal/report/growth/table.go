@@ -10,7 +10,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -49,8 +48,7 @@ func (g *Report) table(p *text.Printer) {
 		}
 	}
 	if n := len(g.Result.Sites) - len(text.FirstRows(g.Result.Sites, g.Top)); n > 0 {
-		p.Linef("… and %s%s", units.Count(n, "more site"),
-			g.Flags.If(option.Top, ": %s %d shows them", len(g.Result.Sites)))
+		p.Linef("… and %s%s", units.Count(n, "more site"), text.ShowAll(g.Flags, len(g.Result.Sites)))
 	}
 }
 
@@ -111,7 +109,7 @@ func (g *Report) TableRows() []TableRow {
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
 		row := g.row(strconv.Itoa(i+1), &s, v)
-		held := holders.Line(g.Holders.Of(s.Members)) // that of each site is told
+		held := holders.Line(g.Holders.Of(s.Members).Held) // that of each site is told
 		for _, r := range g.remarks(&s, v, apart[s.Members[0]]) {
 			if !made[r] || g.GroupBy == sites.ByStack || r == held {
 				made[r] = true
@@ -185,15 +183,15 @@ func (g *Report) remarks(s *growth.Site, v siteview.View, apart string) (lines [
 	if apart != "" {
 		lines = append(lines, apart)
 	}
-	if line := holders.Line(g.Holders.Of(s.Members)); line != "" {
-		lines = append(lines, line)
-	} else if why := g.Holders.Why(s.Members); why != "" && s.Label.IsSuspicious() {
-		lines = append(lines, why)
+	if held := g.Holders.Of(s.Members); holders.Line(held.Held) != "" {
+		lines = append(lines, holders.Line(held.Held))
+	} else if len(g.Holders) > 0 && s.Label.IsSuspicious() {
+		lines = append(lines, holders.Why(held))
 	}
 	if line := parts(s); line != "" {
 		lines = append(lines, line)
 	}
-	if line := pooled(s, processes.LeaksIn(JudgedOf(g.Processes), g.keyOf(s, v))); line != "" {
+	if line := pooled(s, processes.LeaksIn(g.All, g.Key(s))); line != "" {
 		lines = append(lines, line)
 	}
 	lines = append(lines, g.losses(s, path, width)...)

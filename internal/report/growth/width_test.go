@@ -66,9 +66,11 @@ func TestProcessesFitTheTerminal(t *testing.T) {
 	for width := 60; width <= 220; width += 20 {
 		for _, commands := range [][2]string{{"shop", "shop"}, {"postgres: checkpointer", "postgres: walwriter"}} {
 			g := growthtest.Leaky(t)
-			first, second := g.Judged(), g.Judged()
+			first, second := g.OwnProcess(), g.OwnProcess()
+			other := *second.Judged
+			second.Judged = &other
 			first.Command, second.Command = commands[:1], commands[1:]
-			second.PID, second.Verdict, second.Site = 8, verdict.SeriesNoLeak, ""
+			second.PID, second.Verdict, second.Result = 8, verdict.SeriesNoLeak, nil
 			g.Processes, g.Style = []growthreport.Process{first, second}, text.Style{Width: width}
 			var b bytes.Buffer
 			require.NoError(t, g.Text(&b))

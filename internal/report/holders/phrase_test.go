@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
-	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
 
 func TestPhrase(t *testing.T) {
@@ -87,26 +87,20 @@ func TestLine(t *testing.T) {
 	assert.Equal(t, "held by g → Session", JSONOf(held).By[0].Text)
 }
 
-func TestSites(t *testing.T) {
-	s := Sites{}
+func TestWhy(t *testing.T) {
 	g := answer.Holder{Blocks: 9, Kind: answer.Global, Name: "g"}
-	two := &answer.Site{Live: 20, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{g}}}
-	s.Add(1, two)
-	s.Add(1, two)
-	s.Add(2, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 1, By: []answer.Holder{{Blocks: 1, Kind: answer.Lost}}}})
-	s.Add(4, &answer.Site{Live: 30, Old: 2})
-	held := s.Of([]symbolize.SiteID{1, 2, 3})
-	assert.Equal(t, 19, held.Looked)
-	assert.Equal(t, 18, held.By[0].Blocks)
-	assert.Zero(t, Sites(nil).Of([]symbolize.SiteID{1}))
-	assert.Empty(t, s.Why([]symbolize.SiteID{1}))
-	assert.Empty(t, Sites(nil).Why([]symbolize.SiteID{1}))
-	assert.Contains(t, s.Why([]symbolize.SiteID{3}), "too few live samples when the recorder looked last")
+	assert.Empty(t, Why(pipeline.HeldSite{Live: 20, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{g}}}))
+	assert.Contains(t, Why(pipeline.HeldSite{}), "too few live samples when the recorder looked last")
 	assert.Equal(t, "what holds it is not known: when the recorder looked last, 2 of its 30 live samples were from the first half of "+
-		"the recording, and 8 are needed; a longer recording tells it", s.Why([]symbolize.SiteID{4}))
-	s.Add(5, &answer.Site{Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost},
-		{Blocks: 4, Kind: answer.Global, Name: "g"}}}})
-	assert.Equal(t, "what holds it differs from block to block", s.Why([]symbolize.SiteID{5}))
+		"the recording, and 8 are needed; a longer recording tells it", Why(pipeline.HeldSite{Live: 30, Old: 2}))
+	assert.Equal(t, "what holds it differs from block to block", Why(pipeline.HeldSite{
+		Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost}, {Blocks: 4, Kind: answer.Global, Name: "g"}}},
+	}))
+	few := answer.Held{Looked: 2, By: []answer.Holder{{Blocks: 2, Kind: answer.Global, Name: "g"}}}
+	assert.NotEmpty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))
+	few.All = true
+	assert.Equal(t, "held by g   2 of 2", Line(few))
+	assert.Empty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))
 }
 
 func TestReport(t *testing.T) {
@@ -139,7 +133,7 @@ func TestReport(t *testing.T) {
 Nothing is said to be lost, because not all memory is understood:
   a heap is corrupt
 
-heaplapse records this process: "heaplapse growth DIRECTORY", with the directory of that recording, tells what holds the memory of each line of code.
+heaplapse records this process: "the judgement of the series DIRECTORY", with the directory of that recording, tells what holds the memory of each line of code.
 `, b.String())
 	r.All = true
 	b.Reset()

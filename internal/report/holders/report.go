@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -13,9 +15,15 @@ import (
 // Report is what a look at a process tells.
 type Report struct {
 	Look *answer.Look
+	// Sites are those of the recording that is being made of the process.
+	Sites []NamedSite
+	// Top is the number of sites that are shown.
+	Top int
 	// All selects all holders of a group, not only the most frequent ones.
 	All   bool
 	Width int // of the terminal, or 0
+	// Flags are those that the text advises.
+	Flags option.Flags
 }
 
 // most is the number of holders of a group that are shown.
@@ -30,6 +38,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	line("process %d (%s): %s in %s blocks; its threads were stopped for %s", l.PID, l.Program, units.Bytes(l.Bytes),
 		units.Grouped(l.Blocks), stopped(l.Stopped))
+	r.sites(line)
 	for i := range l.Groups {
 		g := &l.Groups[i]
 		line("")
@@ -43,12 +52,22 @@ func (r *Report) Text(w io.Writer) error {
 			line("  %s", d)
 		}
 	}
-	if l.Recorded {
+	if l.Recorded && len(r.Sites) == 0 {
 		line("")
-		line("heaplapse records this process: \"heaplapse growth DIRECTORY\", with the directory of that recording, " +
-			"tells what holds the memory of each line of code.")
+		line("heaplapse records this process: \"%s DIRECTORY\", with the directory of that recording, "+
+			"tells what holds the memory of each line of code.", r.Flags.Of(option.GrowthCommand))
 	}
 	return p.Err
+}
+
+// sites lists what holds the blocks of each line of code.
+func (r *Report) sites(line func(format string, args ...any)) {
+	for i := range r.Sites[:min(len(r.Sites), r.Top)] {
+		s := &r.Sites[i]
+		line("")
+		line("%s: %s, %s of them among the older half of all", s.title, units.Count(s.Live, "live sample"), units.Grouped(int64(s.Old)))
+		r.held(&s.Held, line)
+	}
 }
 
 // held lists the holders of some blocks.
@@ -85,4 +104,22 @@ func name(g *answer.Group) string {
 func stopped(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
 
 // JSON writes the look.
-func (r *Report) JSON(w io.Writer) error { return text.WriteJSON(w, r.Look) }
+func (r *Report) JSON(w io.Writer) error {
+	out := struct {
+		*answer.Look
+		Lines []lineJSON `json:"lines,omitempty"`
+	}{Look: r.Look}
+	for i := range r.Sites {
+		s := &r.Sites[i]
+		out.Lines = append(out.Lines, lineJSON{s.Blame, s.Live, s.Old, s.Held})
+	}
+	return text.WriteJSON(w, out)
+}
+
+// lineJSON is what was seen of a line of code.
+type lineJSON struct {
+	siteview.Blame
+	Live int `json:"live"`
+	Old  int `json:"old"`
+	answer.Held
+}

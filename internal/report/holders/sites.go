@@ -4,60 +4,23 @@ import (
 	"fmt"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Sites has what was seen of each site.
-type Sites map[symbolize.SiteID]Seen
-
-// Seen is what was seen of a site: its live samples, and those of them from the first half of the recording.
-type Seen struct {
-	answer.Held
-	Live, Old int
-}
-
-// Add adds what was seen of one call path of a site.
-func (s Sites) Add(site symbolize.SiteID, a *answer.Site) {
-	s[site] = s[site].with(Seen{a.Held, a.Live, a.Old})
-}
-
-func (s Seen) with(other Seen) Seen {
-	return Seen{join(s.Held, other.Held), s.Live + other.Live, s.Old + other.Old}
-}
-
-func (s Sites) of(members []symbolize.SiteID) (seen Seen) {
-	for _, m := range members {
-		seen = seen.with(s[m])
-	}
-	return seen
-}
-
-// Of returns what holds the blocks of some sites together.
-func (s Sites) Of(members []symbolize.SiteID) answer.Held { return s.of(members).Held }
-
-// Why tells why there is no [Line] about some sites; "" if there is one, or nobody looked.
-func (s Sites) Why(members []symbolize.SiteID) string {
-	switch seen := s.of(members); {
-	case len(s) == 0 || Line(seen.Held) != "":
+// Why tells why there is no [Line] about a site; "" if there is one. The recorder must have looked.
+func Why(seen pipeline.HeldSite) string {
+	switch {
+	case Line(seen.Held) != "":
 		return ""
 	case seen.Live == 0:
 		return "what holds it is not known: it had too few live samples when the recorder looked last"
-	case seen.Looked >= answer.LeastOld:
+	case seen.Looked >= answer.LeastOld || seen.All:
 		return "what holds it differs from block to block"
 	default:
 		return fmt.Sprintf("what holds it is not known: when the recorder looked last, %d of its %s were from the first "+
 			"half of the recording, and %d are needed; a longer recording tells it",
 			seen.Old, units.Count(seen.Live, "live sample"), answer.LeastOld)
-	}
-}
-
-func join(a, b answer.Held) answer.Held {
-	if b.Looked == 0 {
-		return a
-	}
-	return answer.Held{
-		Looked: a.Looked + b.Looked, By: answer.Merge(append(append([]answer.Holder{}, a.By...), b.By...)),
 	}
 }
 
@@ -74,7 +37,7 @@ const (
 // "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
 	common, more := h.Common(agreed)
-	if h.Looked < answer.LeastOld || common.Blocks == 0 || common.Kind == answer.NotFound {
+	if h.Looked < answer.LeastOld && !h.All || common.Blocks == 0 || common.Kind == answer.NotFound {
 		return ""
 	}
 	line := Phrase(&common)

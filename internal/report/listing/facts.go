@@ -23,7 +23,7 @@ func (i *Info) facts(p *text.Printer) {
 	fact := func(name, format string, args ...any) { p.Linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
 	fact("process", "%s", text.Clean(s.Process.Title()))
 	if s.Chosen != "" {
-		fact("chosen", "of %d processes: %s; heaplapse growth judges all", len(s.Others)+1, s.Chosen)
+		fact("chosen", "of %d processes: %s; %s judges all", len(s.Others)+1, s.Chosen, i.Flags.Of(option.GrowthCommand))
 	}
 	i.recorded(fact)
 	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.leftOutText())

@@ -10,10 +10,12 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Info is what a series contains, what is missing and what is suspicious.
@@ -22,7 +24,7 @@ type Info struct {
 	// All makes Text list every snapshot instead of the first and last ones.
 	All bool
 	// Unnamed is of the last snapshot; nil if the series was not symbolized.
-	Unnamed *siteview.Unnamed
+	Unnamed *class.Unnamed
 	// Program is the main program, whose file may be missing or another build; nil if it is not
 	// known.
 	Program *symbolize.Module
@@ -39,7 +41,7 @@ func (i *Info) Text(w io.Writer) error {
 	p.Linef("")
 	i.table(p)
 	i.findings(p)
-	i.Unnamed.Text(p, i.Flags)
+	siteview.Unnamed{Unnamed: i.Unnamed}.Text(p, i.Flags)
 	return p.Err
 }
 
@@ -154,7 +156,7 @@ func (i *Info) findings(p *text.Printer) {
 	for _, b := range i.Series.Problems {
 		p.Linef("unusable: %s", text.Message(b.Error()))
 	}
-	for _, g := range text.GroupWarnings(warnings) {
+	for _, g := range pipeline.GroupWarnings(warnings) {
 		p.Linef("%s: %s", g.Kind, text.Message(g.Text()))
 	}
 	if names != "" {

@@ -112,7 +112,7 @@ func (i *Info) JSON(w io.Writer) error {
 		Stacks: s.Stacks.Len(), Images: len(i.images()), Spaces: len(s.Spaces),
 		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Repeated: s.Repeated(),
 		Problems: []problemJSON{}, Warnings: []warningJSON{},
-		Unnamed: i.Unnamed.JSON(),
+		Unnamed: siteview.Unnamed{Unnamed: i.Unnamed}.JSON(),
 	}
 	for _, o := range s.Others {
 		out.Others = append(out.Others, processOf(o))

@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -33,10 +34,10 @@ type Top struct {
 	Type     convert.SampleType
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
-	Unnamed  *siteview.Unnamed // of the same rows
+	Unnamed  *class.Unnamed // of the same rows
 	// Processes are those of the recording, largest first, if there are several. The snapshot is of
 	// the first.
-	Processes []TopProcess
+	Processes []pipeline.ProcessSnapshot
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
 	// OlderThan is set if younger memory was left out.
@@ -46,13 +47,6 @@ type Top struct {
 	text.Style
 
 	symbols *symbolize.Symbols
-}
-
-// TopProcess is a snapshot of one of several processes.
-type TopProcess struct {
-	series.Process
-	Snapshot *series.Head // without rows
-	Value    int64        // of the whole heap
 }
 
 // TopRow is one function, or one line of a script.
@@ -68,7 +62,7 @@ type TopRow struct {
 // NewTop sums a snapshot by function.
 func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
 	top := &Top{Snapshot: s.Head, Type: t, symbols: symbols}
-	unnamed := siteview.NewUnnamed(symbols, nil)
+	unnamed := class.NewUnnamed(symbols, nil)
 	b := topBuilder{symbols: symbols, blamer: class.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
 		if filter.Keep(row.Stack) {
@@ -171,10 +165,9 @@ func (t *Top) Text(w io.Writer) error {
 		}
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
-		p.Linef("… and %s%s", units.Count(n, "more function"),
-			t.Flags.If(option.Top, ": %s %d shows them", len(t.Rows)))
+		p.Linef("… and %s%s", units.Count(n, "more function"), text.ShowAll(t.Flags, len(t.Rows)))
 	}
-	t.Unnamed.Text(p, t.Flags)
+	siteview.Unnamed{Unnamed: t.Unnamed}.Text(p, t.Flags)
 	return p.Err
 }
 
@@ -189,13 +182,12 @@ func (t *Top) processTable(p *text.Printer) {
 		p.Linef("%10s  %s", show(t.Type, r.Value), text.Message(r.Title()))
 	}
 	if n := len(t.Processes) - len(rows); n > 0 {
-		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"),
-			t.Flags.If(option.Top, ": %s %d shows them", len(t.Processes)))
+		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"), text.ShowAll(t.Flags, len(t.Processes)))
 	}
 	p.Linef("")
 }
 
-// topProcessJSON is a TopProcess in JSON.
+// topProcessJSON is a [pipeline.ProcessSnapshot] in JSON.
 type topProcessJSON struct {
 	PID      int      `json:"pid"`
 	Prefix   string   `json:"prefix"`
@@ -233,6 +225,6 @@ func (t *Top) JSON(w io.Writer) error {
 	}{
 		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.processesJSON(),
 		append([]TopRow{}, t.Rows...),
-		t.Unnamed.JSON(),
+		siteview.Unnamed{Unnamed: t.Unnamed}.JSON(),
 	})
 }

@@ -551,7 +551,7 @@ func workersOf(t *testing.T) *Document {
 	pages := Pages{Options: Options{Tool: "test", Processes: len(all)}}
 	for _, g := range all {
 		for _, other := range all {
-			g.Processes = append(g.Processes, other.Judged())
+			g.Processes = append(g.Processes, other.OwnProcess())
 		}
 		require.NoError(t, pages.Add(g))
 	}
@@ -701,7 +701,7 @@ func TestAnEmptySeries(t *testing.T) {
 // TestAdvisedFlags: the script knows the flags from the document.
 func TestAdvisedFlags(t *testing.T) {
 	_, m := build(t, testutil.Data(t, "leaky"))
-	m.flags = option.Flags{option.Focus: "--focus", option.Ignore: "--ignore", option.Markdown: "--format md"}
+	m.flags = option.Flags{option.Focus: "--focus", option.Ignore: "--ignore", option.Markdown: "heaplapse report --format md"}
 	m.Filtered, m.packed = true, nil
 	p := open(t, write(t, m), "")
 	require.Contains(t, eval[string](p, `document.getElementById("status").textContent`), " · --focus and --ignore keep 21.6 MiB, 100.0 %")

@@ -310,7 +310,7 @@ func (b *builder) site(i int) Site {
 	v := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
 	low, high := s.Interval()
-	held := b.g.Holders.Of(s.Members)
+	held := b.g.Holders.Of(s.Members).Held
 	out := Site{
 		Label: s.Label.String(), Verdict: growthreport.LabelText(s.Label, s.Confidence),
 		Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,

@@ -15,9 +15,11 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -33,7 +35,10 @@ func judge(t *testing.T, path string) *growthreport.Report {
 	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, strings.Split(filepath.Base(path), "-")[0], "sysroot")})
 	require.NoError(t, err)
 	r := growth.Judge(s, symbols, &columns, growth.Options{All: true})
-	return &growthreport.Report{Series: s, Symbols: symbols, Result: r}
+	judged := &pipeline.Judged{Series: s, Symbols: symbols, Result: r}
+	process := processes.Judge(s, r, judged.Key)
+	judged.Process = &process
+	return &growthreport.Report{Judged: judged}
 }
 
 func build(t *testing.T, path string) (*growthreport.Report, *Model) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
-	"github.com/heaplapse/heaplapse/internal/report/holders"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -25,7 +25,7 @@ func looked(t *testing.T) *Model {
 			{Type: "leaky::Request<with, many, parameters, that, make, the, name, long>", Length: 41203}, {Type: last},
 		}}
 	}
-	g.Holders = holders.Sites{}
+	g.Holders = pipeline.Holders{}
 	g.Holders.Add(g.Result.Sites[0].Members[0], &answer.Site{Live: 60, Old: 30, Held: answer.Held{Looked: 30, By: []answer.Holder{
 		way(18, "char[]"), way(10, "leaky::Body"), {Blocks: 2, Kind: answer.Stack, Name: "worker"},
 	}}})
@@ -65,7 +65,7 @@ func TestLongListsOfHolders(t *testing.T) {
 			Path: []answer.Step{{Type: fmt.Sprintf("leaky::T%d", i)}},
 		})
 	}
-	g.Holders = holders.Sites{}
+	g.Holders = pipeline.Holders{}
 	g.Holders.Add(g.Result.Sites[0].Members[0], &answer.Site{Live: 60, Old: 30, Held: held})
 	m, err := Build(Options{Growth: g, Tool: "test"})
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ func TestAdviceForKnownCauses(t *testing.T) {
 		"context.WithCancel": "call the cancel function",
 		"main":               "",
 	} {
-		got := OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: "std::allocate"}, {Function: function}}}, 1).Advice(true)
+		got := OfRun(&baseline.Site{Frames: []symbolize.Frame{{Function: "std::allocate"}, {Function: function}}}, 1).Advice(true)
 		if want == "" {
 			require.Empty(t, got)
 		}
@@ -55,7 +55,7 @@ func TestAdviceForKnownCauses(t *testing.T) {
 func TestAContainerGrowsMoreThanOnce(t *testing.T) {
 	advice := func(function string, resized bool) string {
 		name := "std::vector<char, std::allocator<char> >::" + function
-		return OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: name}}}, 1).Advice(resized)
+		return OfRun(&baseline.Site{Frames: []symbolize.Frame{{Function: name}}}, 1).Advice(resized)
 	}
 	require.Contains(t, advice("push_back", true), "container grows")
 	require.Empty(t, advice("push_back", false))
@@ -77,7 +77,7 @@ func TestTheContainerGrowsNotItsElements(t *testing.T) {
 	} {
 		site := baseline.Site{}
 		for function := range strings.SplitSeq(stack, ";") {
-			site.Frames = append(site.Frames, baseline.Frame{Function: function})
+			site.Frames = append(site.Frames, symbolize.Frame{Function: function})
 		}
 		require.Equal(t, grows, strings.Contains(OfRun(&site, 1).Advice(true), "container grows"), stack)
 	}

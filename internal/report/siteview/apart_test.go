@@ -23,18 +23,3 @@ func TestDistinct(t *testing.T) {
 		require.Equal(t, want, strings.Join(distinct(in, " "), "|"), lists)
 	}
 }
-
-// TestStackKey: a stack has the same key in all processes, where other addresses stand for its files and its lines.
-func TestStackKey(t *testing.T) {
-	key := func(native, script Frame) any { return stackKey([]Frame{native, script}) }
-	native := Frame{Address: "0x7f00", Module: "/usr/bin/python3", Offset: "0x1d3143"}
-	line := Frame{Address: "0x100000000000020", Function: "handle", File: "/srv/app.py", Line: 14}
-	elsewhere, again := native, line
-	elsewhere.Address, again.Address = "0x5500", "0x100000000000090"
-	require.Equal(t, key(native, line), key(elsewhere, again))
-	again.Line = 15
-	require.NotEqual(t, key(native, line), key(native, again))
-	elsewhere.Offset = "0x1d3150"
-	require.NotEqual(t, key(native, line), key(elsewhere, line))
-	require.NotEqual(t, key(Frame{Address: "0x1"}, line), key(Frame{Address: "0x2"}, line), "generated code")
-}

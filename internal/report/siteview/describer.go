@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -77,7 +76,7 @@ func (d *Describer) filesOfCallers(stack []symbolize.LocationID) (files []string
 }
 
 // where is the place of a frame.
-func (d *Describer) where(f *baseline.Frame) string { return whereIn(d.names, f) }
+func (d *Describer) where(f *symbolize.Frame) string { return whereIn(d.names, f) }
 
 // View describes a row: sites are its call paths, the largest one first. There is at least one.
 func (d *Describer) View(row []symbolize.SiteID) View {
@@ -102,7 +101,7 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 // lines are the lines on which the call paths of a row pass its function, in no order. A line of another file,
 // of an inlined function of the same name, does not count.
 func (d *Describer) lines(row []symbolize.SiteID) (out []int) {
-	var first *baseline.Frame
+	var first *symbolize.Frame
 	for _, site := range row {
 		stack := d.stack(site)
 		ref, ok := d.blamer.Blame(stack)
@@ -124,16 +123,9 @@ func (d *Describer) lines(row []symbolize.SiteID) (out []int) {
 func (d *Describer) keys(stack []symbolize.LocationID) identity.Keys {
 	ref, ok := d.blamer.Blame(stack)
 	if !ok {
-		return baseline.KeysOf(nil, -1)
+		return identity.KeysOf(nil, -1)
 	}
-	var frames []baseline.Frame
-	for _, id := range stack[ref.Position:] {
-		l := &d.symbols.Locations[id]
-		for k := range max(1, len(l.Frames)) {
-			frames = append(frames, *d.frame(l, k))
-		}
-	}
-	return baseline.KeysOf(frames, max(ref.Frame, 0))
+	return identity.KeysOf(d.symbols.Frames(stack[ref.Position:]...), max(ref.Frame, 0))
 }
 
 // Cause describes a function through which the call paths of a row grow. ref refers to it on the
@@ -152,8 +144,8 @@ func (d *Describer) Cause(row []symbolize.SiteID, ref class.FrameRef) View {
 }
 
 // Frames are those of a row's largest call path.
-func (d *Describer) Frames(row []symbolize.SiteID) []Frame {
-	out := []Frame{}
+func (d *Describer) Frames(row []symbolize.SiteID) []FrameJSON {
+	out := []FrameJSON{}
 	for _, id := range d.stack(row[0]) {
 		out = append(out, locationFrames(d.symbols, &d.symbols.Locations[id])...)
 	}
@@ -170,24 +162,6 @@ func (d *Describer) Caller(row []symbolize.SiteID, accept func(Caller) bool) (ca
 		}
 	}
 	return Caller{}, false
-}
-
-// StackKey identifies the stack of a site in all processes of a program, with its lines and the functions below the one
-// that it is attributed to.
-func (d *Describer) StackKey(site symbolize.SiteID) identity.Key {
-	return stackKey(d.Frames([]symbolize.SiteID{site}))
-}
-
-// stackKey leaves out addresses, which differ between processes, unless nothing else is known.
-func stackKey(frames []Frame) identity.Key {
-	out := make([]string, len(frames))
-	for i, f := range frames {
-		if f.Module != "" || f.Function != "" {
-			f.Address = ""
-		}
-		out[i] = fmt.Sprintf("%s %s %s %s %s %d", f.Module, f.Offset, f.Address, f.Function, f.File, f.Line)
-	}
-	return identity.StackKey(out)
 }
 
 func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
@@ -220,7 +194,7 @@ func (d *Describer) addScript(v *View, stack []symbolize.LocationID, position in
 	f := d.symbols.Locations[stack[caller]].Frames[0]
 	v.Blame.Script = &Line{f.Function, f.File, f.Line}
 	v.Where = strings.TrimSpace(fmt.Sprintf("%s (called from %s)", v.Where,
-		Caller{f.Function, d.where(&baseline.Frame{File: f.File, Line: f.Line})}))
+		Caller{f.Function, d.where(&f)}))
 }
 
 // addOwn adds the line of the user's own code that called the function of a library, and the
@@ -259,18 +233,10 @@ func (d *Describer) ownIsShared(row []symbolize.SiteID, own Line) bool {
 	return true
 }
 
-// frame is a frame of a location. A location without a name has one, which is called module+offset.
-func (d *Describer) frame(l *symbolize.Location, k int) *baseline.Frame {
-	out := &baseline.Frame{}
-	if m := d.symbols.Module(l); m != nil {
-		out.Module = m.Shown()
-	}
-	if l.Named() {
-		out.Function, out.File, out.Line = l.Frames[k].Function, l.Frames[k].File, l.Frames[k].Line
-	} else {
-		out.Function = d.symbols.Label(l)
-	}
-	return out
+// frame is a frame of a location.
+func (d *Describer) frame(l *symbolize.Location, k int) *symbolize.Frame {
+	f := d.symbols.Frame(l, k)
+	return &f
 }
 
 // module is the path of a location's module; it may be empty.
@@ -383,16 +349,7 @@ func isRuntime(c class.Class) bool {
 
 // group is the file or the module of a row's function; empty if rows are neither.
 func (d *Describer) group(l *symbolize.Location, frame int) string {
-	if d.by != sites.ByFile && d.by != sites.ByModule {
-		return ""
-	}
-	if (d.by == sites.ByFile || l.Script()) && frame >= 0 && l.Frames[frame].File != "" {
-		return text.Clean(symbolize.FileName(l.Frames[frame].File))
-	}
-	if m := d.symbols.Module(l); m != nil {
-		return text.Clean(m.Title())
-	}
-	return "(no file)"
+	return text.Clean(d.by.Group(d.symbols, l, frame))
 }
 
 // unnamed describes a place without a name by its module and offset and by a hint.

@@ -6,8 +6,30 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Frame is one function of a stack in JSON, the leaf first; an inlined callee precedes its caller.
-type Frame struct {
+// FunctionJSON is a frame of a baseline, or of a report of another tool, in JSON.
+type FunctionJSON struct {
+	Function string `json:"function"`
+	Module   string `json:"module"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+}
+
+// FunctionOf is a frame in JSON.
+func FunctionOf(f symbolize.Frame) FunctionJSON {
+	return FunctionJSON{f.Function, f.Module, f.File, f.Line}
+}
+
+// FunctionsJSON are the frames of a stack in JSON, the leaf first.
+func FunctionsJSON(frames []symbolize.Frame) []FunctionJSON {
+	out := make([]FunctionJSON, len(frames))
+	for i, f := range frames {
+		out[i] = FunctionOf(f)
+	}
+	return out
+}
+
+// FrameJSON is one function of a stack in JSON, the leaf first; an inlined callee precedes its caller.
+type FrameJSON struct {
 	Address  string `json:"address"`
 	Module   string `json:"module"`
 	Offset   string `json:"offset"`
@@ -26,8 +48,8 @@ type Frame struct {
 }
 
 // locationFrames are the frames of an address, innermost first.
-func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
-	base := Frame{Language: l.Language()}
+func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []FrameJSON {
+	base := FrameJSON{Language: l.Language()}
 	if m := s.Module(l); m != nil {
 		base.Module = m.Path
 	}
@@ -39,9 +61,9 @@ func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
 	}
 	if !l.Named() {
 		base.Reason, base.Near = l.Reason.String(), Near(l)
-		return []Frame{base}
+		return []FrameJSON{base}
 	}
-	out := make([]Frame, len(l.Frames))
+	out := make([]FrameJSON, len(l.Frames))
 	for i, f := range l.Frames {
 		out[i] = base
 		out[i].Function, out[i].File, out[i].Inlined = f.Function, f.File, f.Inlined

@@ -22,16 +22,8 @@ type LossRecord struct {
 	// IndirectBytes are of other stacks, which only this memory referred to.
 	IndirectBytes int64 `json:"indirect_bytes"`
 	// Blame is the index of the frame that the memory is attributed to, -1 for none.
-	Blame  int         `json:"blame"`
-	Frames []LossFrame `json:"frames"`
-}
-
-// LossFrame is one function of the stack of a LossRecord, the leaf first.
-type LossFrame struct {
-	Function string `json:"function"`
-	Module   string `json:"module"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`
+	Blame  int            `json:"blame"`
+	Frames []FunctionJSON `json:"frames"`
 }
 
 // LossRecords are records in JSON.
@@ -40,10 +32,7 @@ func LossRecords(records []*evidence.Record) []LossRecord {
 	for _, r := range records {
 		j := LossRecord{
 			Tool: r.Report.Tool, Report: r.Report.Path, Position: r.Line, Kind: r.Kind.String(),
-			Bytes: r.Bytes, Blocks: r.Blocks, IndirectBytes: r.IndirectBytes, Blame: r.Blame, Frames: []LossFrame{},
-		}
-		for _, f := range r.Stack() {
-			j.Frames = append(j.Frames, LossFrame(f))
+			Bytes: r.Bytes, Blocks: r.Blocks, IndirectBytes: r.IndirectBytes, Blame: r.Blame, Frames: FunctionsJSON(r.Stack()),
 		}
 		out = append(out, j)
 	}

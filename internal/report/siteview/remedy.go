@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // maxRemedy is the longest remedy, in characters: it quotes names of files, which come from the
@@ -83,7 +84,7 @@ func remedyOutside(r symbolize.Reason, f option.Flags) string {
 }
 
 // remedyForAll returns how to get the names of the addresses of a row; it may be empty.
-func remedyForAll(s *symbolize.Symbols, r UnnamedRow, f option.Flags) string {
+func remedyForAll(s *symbolize.Symbols, r class.UnnamedRow, f option.Flags) string {
 	if len(r.Modules) == 0 {
 		return remedyOutside(r.Reason, f)
 	}

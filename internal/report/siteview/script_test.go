@@ -68,7 +68,7 @@ func TestLinesOfScripts(t *testing.T) {
 	require.Equal(t, "← get api.py:12 ← handle app.py:10 ← main app.py:11", native.CallPath(0))
 
 	frames := d.Frames(ids[1:2])
-	require.Equal(t, Frame{Address: "0x100000000000050", Function: "decode", File: "/usr/lib/python3.11/json/__init__.py", Line: 13, Language: "python"}, frames[0])
+	require.Equal(t, FrameJSON{Address: "0x100000000000050", Function: "decode", File: "/usr/lib/python3.11/json/__init__.py", Line: 13, Language: "python"}, frames[0])
 }
 
 // TestAdviceOnListsOfALibrary: a list that the line itself does not fill is not its list.
@@ -87,7 +87,7 @@ func TestFilesOfScriptsAreGroups(t *testing.T) {
 }
 
 func TestScriptsOfSummarizedRuns(t *testing.T) {
-	v := OfRun(&baseline.Site{Blame: 1, Frames: []baseline.Frame{
+	v := OfRun(&baseline.Site{Blame: 1, Frames: []symbolize.Frame{
 		{Function: "list_resize", Module: "/usr/bin/python3.11"}, {Function: "handle", File: "/srv/app.py", Line: 9},
 	}}, 1)
 	require.Equal(t, "handle app.py:9", v.Heading())

@@ -10,11 +10,12 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // unnamedOf is a completed count.
-func unnamedOf(modules []symbolize.Module, total int64, rows ...UnnamedRow) *Unnamed {
-	u := &Unnamed{Total: total, Rows: rows, symbols: &symbolize.Symbols{Modules: modules}}
+func unnamedOf(modules []symbolize.Module, total int64, rows ...class.UnnamedRow) Unnamed {
+	u := Unnamed{&class.Unnamed{Total: total, Rows: rows, Symbols: &symbolize.Symbols{Modules: modules}}}
 	for _, r := range rows {
 		u.Bytes += r.Bytes
 	}
@@ -26,7 +27,7 @@ var flags = option.Flags{
 	option.Debuginfod: "--debuginfod", option.PerfMap: "--perf-map",
 }
 
-func unnamedText(t *testing.T, u *Unnamed, f option.Flags) string {
+func unnamedText(t *testing.T, u Unnamed, f option.Flags) string {
 	t.Helper()
 	var b strings.Builder
 	p := &text.Printer{W: &b}
@@ -42,7 +43,7 @@ func TestUnnamedRemedies(t *testing.T) {
 		{Path: "/lib/c.so", Err: errors.New("/lib/c.so: section .symtab: damaged")},
 		{Path: "/opt/app/bin/app", BuildID: "cd34"}, {Path: "/home/me/app"}, {Path: "/usr/bin/app"},
 	}
-	for want, row := range map[string]UnnamedRow{
+	for want, row := range map[string]class.UnnamedRow{
 		"a.so was not found: copy it .* --sysroot DIR .* --debuginfod URL\n":                                                        {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{0}},
 		"b.so was not found: copy it .* --sysroot DIR .*program\\)\n":                                                               {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{1}},
 		"not the one that was mapped in b.so and a.so: .*--binary FILE\n":                                                           {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{1, 0}},
@@ -75,7 +76,7 @@ func TestRemediesWithoutFlags(t *testing.T) {
 		symbolize.ReasonNoSymbols: "or pass a debug directory DIR or a debuginfod server URL (build ID ab12)\n",
 		symbolize.ReasonStale:     "or a debug directory DIR or a debuginfod server URL, which find them by build ID\n",
 	} {
-		row := UnnamedRow{Reason: reason, Bytes: 1 << 20, Modules: []symbolize.ModuleID{0}}
+		row := class.UnnamedRow{Reason: reason, Bytes: 1 << 20, Modules: []symbolize.ModuleID{0}}
 		got := unnamedText(t, unnamedOf(modules, 1<<20, row), nil)
 		require.Contains(t, got, want)
 		require.NotContains(t, got, "--")
@@ -84,8 +85,10 @@ func TestRemediesWithoutFlags(t *testing.T) {
 
 // TestUnnamedIsShort: less than a hundredth of the memory gets no line.
 func TestUnnamedIsShort(t *testing.T) {
-	row := func(r symbolize.Reason, bytes int64) UnnamedRow { return UnnamedRow{Reason: r, Bytes: bytes} }
-	require.Empty(t, unnamedText(t, nil, flags))
+	row := func(r symbolize.Reason, bytes int64) class.UnnamedRow {
+		return class.UnnamedRow{Reason: r, Bytes: bytes}
+	}
+	require.Empty(t, unnamedText(t, Unnamed{}, flags))
 	require.Empty(t, unnamedText(t, unnamedOf(nil, 0), flags))
 	require.Empty(t, unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 9)), flags))
 	text := unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 500), row(symbolize.ReasonNoMapping, 9)), flags)

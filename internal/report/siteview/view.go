@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
@@ -141,7 +142,7 @@ func (v View) Places() (out []string) {
 		return nil
 	}
 	for _, line := range slices.Sorted(slices.Values(v.lines())) {
-		at := baseline.Frame{File: v.Blame.File, Line: line}
+		at := symbolize.Frame{File: v.Blame.File, Line: line}
 		out = append(out, whereIn(v.names, &at), text.PositionIn(at.File, line))
 	}
 	return out
@@ -234,7 +235,7 @@ func (c Caller) String() string {
 }
 
 // viewOf describes the frame that a site is attributed to.
-func viewOf(f *baseline.Frame) View {
+func viewOf(f *symbolize.Frame) View {
 	return View{
 		Name: FunctionName(f), Where: where(f),
 		Blame: Blame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line},
@@ -253,7 +254,7 @@ func SmallSites(callPaths int) View {
 const noStack = "(no stack)"
 
 // FunctionName is a frame's function, or what is known instead.
-func FunctionName(f *baseline.Frame) string {
+func FunctionName(f *symbolize.Frame) string {
 	switch {
 	case f.Function != "":
 		return f.Function
@@ -267,7 +268,7 @@ func FunctionName(f *baseline.Frame) string {
 const maxWhere = 60
 
 // where is a frame's file and line, else its module, unless its name is module+offset.
-func where(f *baseline.Frame) string {
+func where(f *symbolize.Frame) string {
 	if p := text.Position(f.File, f.Line); p != "" && !isUnit(f) {
 		return text.Clip(p, maxWhere)
 	}
@@ -278,7 +279,7 @@ func where(f *baseline.Frame) string {
 }
 
 // whereIn is where of a frame whose file has one of some names, if it has one.
-func whereIn(names map[string]string, f *baseline.Frame) string {
+func whereIn(names map[string]string, f *symbolize.Frame) string {
 	if name := names[f.File]; name != "" {
 		return text.Clip(text.PositionIn(name, f.Line), maxWhere)
 	}
@@ -287,10 +288,10 @@ func whereIn(names map[string]string, f *baseline.Frame) string {
 
 // isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the
 // unit of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
-func isUnit(f *baseline.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
+func isUnit(f *symbolize.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
 
 // callersOf are the callers of the frame at index blame, as those of a Describer.
-func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
+func callersOf(frames []symbolize.Frame, blame int) (callers []Caller) {
 	if blame < 0 {
 		return nil
 	}
@@ -305,12 +306,12 @@ func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
 }
 
 // ClassOf is the class of a frame by the default rules.
-func ClassOf(f *baseline.Frame) class.Class {
+func ClassOf(f *symbolize.Frame) class.Class {
 	function := f.Function
 	if f.Unnamed() {
 		function = ""
 	}
-	return class.DefaultRules().Class(class.Frame{Function: function, File: f.File, Module: f.Module, Script: f.Script()})
+	return class.DefaultRules().Class(class.Names{Function: function, File: f.File, Module: f.Module, Script: f.Script()})
 }
 
 // callerList collects the callers of a function, nearest first, up to a limit.
@@ -322,7 +323,7 @@ type callerList struct {
 }
 
 // add adds a frame unless the function called itself. It reports whether the list takes more.
-func (c *callerList) add(f *baseline.Frame) bool {
+func (c *callerList) add(f *symbolize.Frame) bool {
 	if f.Function != c.last || c.last == "" {
 		c.callers = append(c.callers, Caller{FunctionName(f), whereIn(c.names, f)})
 	}
@@ -342,7 +343,7 @@ func commonCallers(a, b []Caller) (n int) {
 // sites, too. A nil site has no stack.
 func OfRun(s *baseline.Site, callPaths int) View {
 	v, blame := View{Name: noStack}, -1
-	var frames []baseline.Frame
+	var frames []symbolize.Frame
 	if s != nil {
 		frames = s.Frames
 		if s.Blame >= 0 && s.Blame < len(frames) {
@@ -350,7 +351,7 @@ func OfRun(s *baseline.Site, callPaths int) View {
 			v = viewOf(&frames[blame])
 		}
 	}
-	v.Keys = baseline.KeysOf(frames, blame)
+	v.Keys = identity.KeysOf(frames, blame)
 	v.CallPaths = callPaths
 	v.advice = func(resized bool) string {
 		return adviceOnFrames(frames, resized)
@@ -360,9 +361,9 @@ func OfRun(s *baseline.Site, callPaths int) View {
 }
 
 // adviceOnFrames returns the advice on the stack of a summarized run; empty if there is none.
-func adviceOnFrames(frames []baseline.Frame, resized bool) string {
+func adviceOnFrames(frames []symbolize.Frame, resized bool) string {
 	all := noRanks
-	lines := slices.ContainsFunc(frames, func(f baseline.Frame) bool { return f.Script() })
+	lines := slices.ContainsFunc(frames, func(f symbolize.Frame) bool { return f.Script() })
 	for i := range frames {
 		if !frames[i].Script() {
 			all.include(ranksOf(frames[i].Module, frames[i].Function))

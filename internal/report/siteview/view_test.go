@@ -18,12 +18,12 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-func frame(function, file string, line int) baseline.Frame {
-	return baseline.Frame{Function: function, Module: "/opt/shop/bin/shopd", File: file, Line: line}
+func frame(function, file string, line int) symbolize.Frame {
+	return symbolize.Frame{Function: function, Module: "/opt/shop/bin/shopd", File: file, Line: line}
 }
 
 func TestViewOfARun(t *testing.T) {
-	v := OfRun(&baseline.Site{Blame: 1, Frames: []baseline.Frame{
+	v := OfRun(&baseline.Site{Blame: 1, Frames: []symbolize.Frame{
 		frame("operator new", "", 0), frame("Cache::insert", "/src/cache.cc", 7), frame("walk", "/src/tree.cc", 3), frame("walk", "/src/tree.cc", 9),
 		frame("shopd+0x12", "", 0), frame("main", "", 0),
 	}}, 1)
@@ -38,16 +38,16 @@ func TestViewOfARun(t *testing.T) {
 
 func TestViewWithoutNames(t *testing.T) {
 	require.Equal(t, "(no stack)", OfRun(nil, 0).Title())
-	require.Equal(t, "(no stack)", OfRun(&baseline.Site{Blame: -1, Frames: []baseline.Frame{frame("f", "", 0)}}, 1).Heading())
-	require.Equal(t, "(no stack)", OfRun(&baseline.Site{Blame: 1, Frames: []baseline.Frame{frame("f", "", 0)}}, 1).Heading(), "a damaged baseline")
-	require.Equal(t, "somewhere in shopd shopd", OfRun(&baseline.Site{Frames: []baseline.Frame{frame("", "", 0)}}, 1).Heading())
-	require.Equal(t, "(no name)", OfRun(&baseline.Site{Frames: []baseline.Frame{{}}}, 1).Heading())
+	require.Equal(t, "(no stack)", OfRun(&baseline.Site{Blame: -1, Frames: []symbolize.Frame{frame("f", "", 0)}}, 1).Heading())
+	require.Equal(t, "(no stack)", OfRun(&baseline.Site{Blame: 1, Frames: []symbolize.Frame{frame("f", "", 0)}}, 1).Heading(), "a damaged baseline")
+	require.Equal(t, "somewhere in shopd shopd", OfRun(&baseline.Site{Frames: []symbolize.Frame{frame("", "", 0)}}, 1).Heading())
+	require.Equal(t, "(no name)", OfRun(&baseline.Site{Frames: []symbolize.Frame{{}}}, 1).Heading())
 }
 
 // TestCallPathFitsAWidth and has at least one caller and at most four. Names are shortened before
 // callers are left out.
 func TestCallPathFitsAWidth(t *testing.T) {
-	s := &baseline.Site{Frames: []baseline.Frame{frame("f", "", 0)}}
+	s := &baseline.Site{Frames: []symbolize.Frame{frame("f", "", 0)}}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		s.Frames = append(s.Frames, frame(strings.Repeat(name, 20), "/src/x.cc", 1))
 	}
@@ -69,7 +69,7 @@ func TestCallPathFitsAWidth(t *testing.T) {
 // TestCallersPassOverRuntimes: between a function and its callers, frames of the C++ library tell
 // nothing.
 func TestCallersPassOverRuntimes(t *testing.T) {
-	s := &baseline.Site{Frames: []baseline.Frame{
+	s := &baseline.Site{Frames: []symbolize.Frame{
 		frame("work", "/src/a.cc", 1), frame("std::__invoke_impl<void, void (*)()>", "/usr/include/c++/12/bits/invoke.h", 61),
 		frame("std::thread::_State_impl<int>::_M_run", "/usr/include/c++/12/bits/std_thread.h", 211), frame("serve", "/src/a.cc", 9),
 		{Function: "libc.so.6+0x891f4", Module: "/lib/libc.so.6"}, frame("plugin+0x12", "", 0), frame("clone3", "", 0),
@@ -160,7 +160,7 @@ func TestUnnamedSites(t *testing.T) {
 	require.True(t, strings.HasPrefix(v.Unnamed, "unnamed: "), v.Unnamed)
 	frames := d.Frames(ids)
 	require.Len(t, frames, 2)
-	require.Equal(t, Frame{Address: "0x401011", Module: "/opt/server", Offset: "0x1011", Reason: frames[0].Reason}, frames[0])
+	require.Equal(t, FrameJSON{Address: "0x401011", Module: "/opt/server", Offset: "0x1011", Reason: frames[0].Reason}, frames[0])
 }
 
 // TestGroupsNameTheirLargestFunction: rows are modules, but a reader needs a function.

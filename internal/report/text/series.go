@@ -3,13 +3,11 @@ package text
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // SeriesName names a series in a heading: the prefix of its files and, if known, the process.
@@ -23,48 +21,21 @@ func SeriesName(s *series.Series) string {
 
 // AllWarnings are the warnings of a series and then those of its snapshots, with advice.
 func AllWarnings(s *series.Series, f option.Flags) []heapfile.Warning {
-	out := append([]heapfile.Warning{}, s.Warnings...)
-	for _, h := range s.Heads {
-		out = append(out, h.Warnings...)
-	}
+	out := s.AllWarnings()
 	for i := range out {
 		if out[i].Kind == heapfile.WarnManyProcesses {
-			out[i].Msg += f.If(option.Process, " (%s chooses another; heaplapse growth judges all)")
+			out[i].Msg += OtherProcesses(f)
 		}
 	}
 	return out
 }
 
-// WarningGroup is the warnings of one kind in files, or one warning of the series as a whole.
-type WarningGroup struct {
-	Kind  heapfile.WarningKind
-	First heapfile.Warning
-	Files int
-}
+// ShowAll is how to see all rows of a table.
+func ShowAll(f option.Flags, all int) string { return f.If(option.Top, ": %s %d shows them", all) }
 
-// Text is the first warning and the number of other files that have one of this kind.
-func (g WarningGroup) Text() string {
-	if g.Files > 1 {
-		return fmt.Sprintf("%s; and %s", g.First.Error(), units.Count(g.Files-1, "more file"))
-	}
-	return g.First.Error()
-}
-
-// GroupWarnings groups the warnings of files by kind, in order of first appearance. Those of the
-// series as a whole say different things, and stay separate.
-func GroupWarnings(list []heapfile.Warning) []WarningGroup {
-	var out []WarningGroup
-	for _, w := range list {
-		i := slices.IndexFunc(out, func(g WarningGroup) bool {
-			return g.Kind == w.Kind && g.First.File != "" && w.File != ""
-		})
-		if i < 0 {
-			out = append(out, WarningGroup{Kind: w.Kind, First: w})
-			i = len(out) - 1
-		}
-		out[i].Files++
-	}
-	return out
+// OtherProcesses is how to see the other processes of a recording.
+func OtherProcesses(f option.Flags) string {
+	return f.If(option.Process, " (%s chooses another; %s judges all)", f.Of(option.GrowthCommand))
 }
 
 // OtherMethod tells that two runs were recorded in different ways, and what to do.

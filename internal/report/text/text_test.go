@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 func TestSparklineFitsItsWidthAndShowsGaps(t *testing.T) {
@@ -89,17 +87,4 @@ func FuzzClipName(f *testing.F) {
 func TestFromToOfOneSnapshot(t *testing.T) {
 	require.Equal(t, "5.72 MiB", FromTo(6000000, 6000000, 1))
 	require.Equal(t, "5.72 MiB → 5.72 MiB", FromTo(6000000, 6000000, 2))
-}
-
-// TestGroupWarnings: those of files are one line for each kind, those of the series are all there.
-func TestGroupWarnings(t *testing.T) {
-	var got []string
-	for _, g := range GroupWarnings([]heapfile.Warning{
-		{Kind: heapfile.WarnRecording, Msg: "samples dropped"}, {Kind: heapfile.WarnRecording, Msg: "disk full"},
-		{Kind: heapfile.WarnDepthLimit, File: "a", Msg: "cut"}, {Kind: heapfile.WarnDepthLimit, File: "b", Msg: "cut"},
-		{Kind: heapfile.WarnDepthLimit, Msg: "all are cut"},
-	}) {
-		got = append(got, g.Text())
-	}
-	require.Equal(t, []string{"samples dropped", "disk full", "a: cut; and 1 more file", "all are cut"}, got)
 }

@@ -44,7 +44,7 @@ func benchmarkLookup(b *testing.B, sec Sections, addrs []uint64) {
 	b.ReportAllocs()
 	for b.Loop() {
 		answers := 0
-		require.NoError(b, New(sec, Options{}).Lookup(addrs, func(uint64, []Frame) { answers++ }))
+		require.NoError(b, New(sec, Options{}).Lookup(addrs, func(uint64, []Answer) { answers++ }))
 		require.Equal(b, len(addrs), answers)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(addrs)), "ns/address")

@@ -13,18 +13,18 @@ import (
 )
 
 // lookupAll looks up all addresses in [lo, hi).
-func lookupAll(d *Data, lo, hi uint64) (map[uint64][]Frame, error) {
+func lookupAll(d *Data, lo, hi uint64) (map[uint64][]Answer, error) {
 	var addrs []uint64
 	for a := lo; a < hi; a++ {
 		addrs = append(addrs, a)
 	}
-	out := map[uint64][]Frame{}
-	err := d.Lookup(addrs, func(a uint64, frames []Frame) { out[a] = slices.Clone(frames) })
+	out := map[uint64][]Answer{}
+	err := d.Lookup(addrs, func(a uint64, frames []Answer) { out[a] = slices.Clone(frames) })
 	return out, err
 }
 
 // names returns the functions of frames, innermost first.
-func names(frames []Frame) []string {
+func names(frames []Answer) []string {
 	var out []string
 	for _, f := range frames {
 		out = append(out, f.Name)
@@ -32,7 +32,7 @@ func names(frames []Frame) []string {
 	return out
 }
 
-func lookupInfo(t *testing.T, info []byte, lo, hi uint64) map[uint64][]Frame {
+func lookupInfo(t *testing.T, info []byte, lo, hi uint64) map[uint64][]Answer {
 	t.Helper()
 	got, err := lookupAll(New(Sections{Info: info, Abbrev: dwarftest.Abbrevs()}, Options{}), lo, hi)
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func TestDeepInlinedCallsAreLimited(t *testing.T) {
 		addrs = append(addrs, 0x1000+i)
 	}
 	total := 0
-	err := d.Lookup(addrs, func(_ uint64, frames []Frame) { total += len(frames) })
+	err := d.Lookup(addrs, func(_ uint64, frames []Answer) { total += len(frames) })
 	require.ErrorIs(t, err, errManyFrames)
 	require.Greater(t, total, framesFloor)
 	require.LessOrEqual(t, total, framesFloor+(framesTimes+1)*wide)
@@ -329,7 +329,7 @@ func TestManyAddressesOfOneUnit(t *testing.T) {
 			sec, addrs := make(200_000)
 			begin := time.Now()
 			answers := 0
-			require.NoError(t, New(sec, Options{}).Lookup(addrs, func(uint64, []Frame) { answers++ }))
+			require.NoError(t, New(sec, Options{}).Lookup(addrs, func(uint64, []Answer) { answers++ }))
 			require.Equal(t, len(addrs), answers)
 			require.Less(t, time.Since(begin), 20*time.Second)
 		})

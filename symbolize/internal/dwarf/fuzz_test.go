@@ -16,7 +16,7 @@ import (
 func requireLawful(t *testing.T, d *Data) {
 	t.Helper()
 	answered := map[uint64]bool{}
-	err := d.Lookup([]uint64{0, 1, 100, 125, 0x1000, 0x1008, 0x1010, 0x2000, 1 << 40, ^uint64(0)}, func(a uint64, frames []Frame) {
+	err := d.Lookup([]uint64{0, 1, 100, 125, 0x1000, 0x1008, 0x1010, 0x2000, 1 << 40, ^uint64(0)}, func(a uint64, frames []Answer) {
 		require.False(t, answered[a], "0x%x was answered twice", a)
 		answered[a] = true
 		require.NotEmpty(t, frames)

@@ -163,8 +163,8 @@ func compareLines(t *testing.T, info, line []byte) (known int) {
 	slices.Sort(addrs)
 	addrs = slices.Compact(addrs)
 	d := New(Sections{Info: info, Abbrev: dwarftest.Abbrevs(), Line: line}, Options{})
-	got := map[uint64]Frame{}
-	require.NoError(t, d.Lookup(addrs, func(a uint64, frames []Frame) { got[a] = frames[0] }))
+	got := map[uint64]Answer{}
+	require.NoError(t, d.Lookup(addrs, func(a uint64, frames []Answer) { got[a] = frames[0] }))
 	for _, a := range addrs {
 		i := slices.IndexFunc(want, func(p stdPosition) bool { return p.lo <= a && a < p.hi })
 		frame, ok := got[a]

@@ -9,9 +9,9 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/lines"
 )
 
-// Frame is a function at an address. Of several frames at an address, the innermost comes first,
-// and each but the last is inlined into the next.
-type Frame struct {
+// Answer is a function at an address. Of several at an address, the innermost comes first, and each
+// but the last is inlined into the next.
+type Answer struct {
 	Name    string // DW_AT_name: unqualified
 	Linkage string // DW_AT_linkage_name: mangled, or "" if there is none
 	File    string
@@ -32,7 +32,7 @@ type Frame struct {
 //
 // The error is the first one that may have caused a missing answer. The other answers are
 // correct.
-func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
+func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Answer)) error {
 	d.renewBudget()
 	d.budget.frames.Store(int64(framesFloor + framesTimes*len(addrs)))
 	left, fault := d.lookupRanged(addrs, found)
@@ -53,7 +53,7 @@ func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) e
 }
 
 // lookupRanged looks up the addresses in the ranges of units. It returns the other addresses.
-func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left []uint64, fault error) {
+func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Answer)) (left []uint64, fault error) {
 	wanted := map[*unit][]uint64{}
 	var order []*unit
 	for _, a := range addrs {
@@ -112,7 +112,7 @@ func (d *Data) guarded(work func()) error {
 // lookup calls found for the sorted addresses that the unit holds, and returns them. owned means
 // that the ranges of the unit hold all the addresses, so that an address with only a line is in the
 // unit.
-func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (map[uint64]bool, error) {
+func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Answer)) (map[uint64]bool, error) {
 	code := u.splitUnit()
 	functions, fault := code.functions(addrs)
 	var table *lines.Table
@@ -127,7 +127,7 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 		}
 	}
 	answered := map[uint64]bool{}
-	var buf []Frame
+	var buf []Answer
 	for i, a := range addrs {
 		fn, chain := functions.at(i)
 		if fn == nil && (!owned || !rows[i].OK) {
@@ -173,7 +173,7 @@ func (u *unit) splitUnit() *unit {
 
 // frames appends the frames at an address, innermost first. The innermost frame has the position in
 // the line table, a caller has the position of its call.
-func frames(out []Frame, fn *function, chain []*inline, r lines.Row, table *lines.Table) []Frame {
+func frames(out []Answer, fn *function, chain []*inline, r lines.Row, table *lines.Table) []Answer {
 	pos := position(table, r)
 	if fn == nil {
 		return append(out, pos)
@@ -185,14 +185,14 @@ func frames(out []Frame, fn *function, chain []*inline, r lines.Row, table *line
 	return append(out, pos.named(fn.name, false))
 }
 
-func position(table *lines.Table, r lines.Row) Frame {
+func position(table *lines.Table, r lines.Row) Answer {
 	if table == nil || !r.OK {
-		return Frame{}
+		return Answer{}
 	}
-	return Frame{File: table.FileName(r.File), Line: clampInt(r.Line), Column: clampInt(r.Column)}
+	return Answer{File: table.FileName(r.File), Line: clampInt(r.Line), Column: clampInt(r.Column)}
 }
 
-func (f Frame) named(n funcName, inlined bool) Frame {
+func (f Answer) named(n funcName, inlined bool) Answer {
 	f.Name, f.Linkage, f.StartLine, f.Inlined = n.name, n.linkage, clampInt(n.line), inlined
 	f.home, f.off = n.home, n.off
 	return f

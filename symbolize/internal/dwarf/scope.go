@@ -20,7 +20,7 @@ const none = -1
 // QualifiedName returns Name qualified by the namespaces, classes and functions that enclose it. It
 // is for C++ functions without a linkage name: compilers omit the linkage name of functions that
 // are not visible outside of their unit.
-func (f *Frame) QualifiedName() string {
+func (f *Answer) QualifiedName() string {
 	u := f.home
 	if u == nil || f.Name == "" || !u.hasNamespaces() {
 		return f.Name

@@ -134,9 +134,9 @@ func (r *framesReader) skip(err error) {
 }
 
 // script returns the function of an entry of a frames file.
-func (e *entry) script() Frame {
+func (e *entry) script() Symbol {
 	at := e.lines[0]
-	return Frame{Function: e.name, File: at.file, Line: at.number}
+	return Symbol{Function: e.name, File: at.file, Line: at.number}
 }
 
 // maxQuoted is the length at which a text from a file is clipped in a message, in bytes.

@@ -293,7 +293,7 @@ func anyFreed(lines []line, script string) bool {
 }
 
 // frame returns the function at an address of the entry.
-func (e *entry) frame(addr uint64) Frame {
+func (e *entry) frame(addr uint64) Symbol {
 	f := parseName(e.name)
 	i, _ := slices.BinarySearchFunc(e.lines, addr-e.start, func(l line, offset uint64) int {
 		if l.offset <= offset {

@@ -91,7 +91,7 @@ func TestJITDump(t *testing.T) {
 	for name, order := range map[string]binary.AppendByteOrder{"little-endian": binary.LittleEndian, "big-endian": binary.BigEndian} {
 		t.Run(name, func(t *testing.T) {
 			m := dumpOf(t, sampleDump(order).b)
-			for addr, want := range map[uint64]Frame{
+			for addr, want := range map[uint64]Symbol{
 				0x1000: {Function: "plain"},
 				0x1010: {Function: "later", File: "/srv/a.js", Line: 5, Column: 9, StartLine: 5},
 				0x2000: {Function: "Lined.run()", File: "/src/a.kt", Line: 10},

@@ -62,8 +62,8 @@ type entry struct {
 	lines       []line // from a jitdump, sorted by offset
 }
 
-// Frame is a function at an address. Fields are "" or 0 if they are not known.
-type Frame struct {
+// Symbol is what a map says of a function at an address. Fields are "" or 0 if they are not known.
+type Symbol struct {
 	Function, File          string
 	Line, Column, StartLine int
 }
@@ -206,10 +206,10 @@ func (m *Map) finish() {
 }
 
 // Find returns the function that holds an address. ok is false if there is none.
-func (m *Map) Find(addr uint64) (f Frame, ok bool) {
+func (m *Map) Find(addr uint64) (s Symbol, ok bool) {
 	i, ok := m.index.Find(addr)
 	if !ok {
-		return Frame{}, false
+		return Symbol{}, false
 	}
 	if m.Kind == Frames {
 		return m.entries[i].script(), true

@@ -12,16 +12,16 @@ import (
 //	JS:*hot /srv/hot.js:1:13          V8 of Node 20 and later
 //	LazyCompile:*hot /srv/hot.js:1    V8 up to Node 18
 //	py::Tracker.record:/srv/leak.py   CPython
-func parseName(name string) Frame {
+func parseName(name string) Symbol {
 	if v, ok := cutV8(name); ok {
 		return v.frame()
 	}
 	if rest, ok := strings.CutPrefix(name, "py::"); ok {
 		if function, file, ok := cutLastColon(rest); ok && function != "" {
-			return Frame{Function: function, File: file}
+			return Symbol{Function: function, File: file}
 		}
 	}
-	return Frame{Function: name}
+	return Symbol{Function: name}
 }
 
 // v8Tags are the kinds of code that V8 names by a function of a script (src/logging/code-events.h,
@@ -72,7 +72,7 @@ func (v v8Name) tier() Tier {
 
 // frame parses "hot /srv/hot.js:1:13". Function, file and column may be missing. WebAssembly has no
 // position: "fac-0-liftoff" is the function with index 0, by the compiler Liftoff.
-func (v v8Name) frame() Frame {
+func (v v8Name) frame() Symbol {
 	head, line, column, ok := cutPosition(v.rest)
 	var function, file string
 	switch {
@@ -83,7 +83,7 @@ func (v v8Name) frame() Frame {
 	default:
 		function = strings.TrimSuffix(strings.TrimSuffix(head, "-liftoff"), "-turbofan")
 	}
-	return Frame{Function: cmp.Or(function, "(anonymous)"), File: file, Line: line, Column: column, StartLine: line}
+	return Symbol{Function: cmp.Or(function, "(anonymous)"), File: file, Line: line, Column: column, StartLine: line}
 }
 
 // cutPosition removes ":1:13" or ":1" from the end.

@@ -9,10 +9,10 @@ import (
 // TestNames lists names as each version of Node writes them (see testdata), of CPython and of
 // others, and malformed ones.
 func TestNames(t *testing.T) {
-	script := func(function, file string, line, column int) Frame {
-		return Frame{Function: function, File: file, Line: line, Column: column, StartLine: line}
+	script := func(function, file string, line, column int) Symbol {
+		return Symbol{Function: function, File: file, Line: line, Column: column, StartLine: line}
 	}
-	for name, want := range map[string]Frame{
+	for name, want := range map[string]Symbol{
 		// Node 18: several tags, no columns.
 		"LazyCompile:*hot /srv/hot.js:1":                         script("hot", "/srv/hot.js", 1, 0),
 		"LazyCompile:~hot /srv/hot.js:1":                         script("hot", "/srv/hot.js", 1, 0),

@@ -70,7 +70,7 @@ func requireWithoutTag(t *testing.T, name string) {
 	require.NotEmpty(t, f.Function)
 	for _, kept := range []string{"Builtin:", "BytecodeHandler:", "RegExp:", "RegExp.>", "Stub:"} {
 		if strings.HasPrefix(name, kept) {
-			require.Equal(t, Frame{Function: name}, f)
+			require.Equal(t, Symbol{Function: name}, f)
 			return
 		}
 	}

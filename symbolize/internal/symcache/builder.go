@@ -50,7 +50,7 @@ func (b *builder) intern(s string) uint32 {
 }
 
 // node returns the number plus 1 of a frame with a caller.
-func (b *builder) node(f *Frame, caller uint32) uint32 {
+func (b *builder) node(f *StoredFrame, caller uint32) uint32 {
 	n := node{
 		b.intern(f.Function), b.intern(f.Linkage), b.intern(f.File),
 		uint32(f.Line), uint32(f.Column), uint32(f.StartLine), caller << 1,

@@ -50,7 +50,7 @@ func TestOldFile(t *testing.T) {
 	require.Equal(t, 4, table.len())
 	var e Entry
 	require.True(t, table.find(0x1011, &e), "ELF addresses are stored plus 1")
-	require.Equal(t, Entry{Source: 1, Frames: []Frame{
+	require.Equal(t, Entry{Source: 1, Frames: []StoredFrame{
 		{Function: "square", File: "/src/old.c", Line: 1, Column: 86, StartLine: 1, Inlined: true},
 		{Function: "f", Linkage: "f", File: "/src/old.c", Line: 2, Column: 60, StartLine: 2},
 	}}, e)
@@ -88,9 +88,9 @@ func TestTrim(t *testing.T) {
 func TestDepth(t *testing.T) {
 	chain := func(depth, answers int) []byte {
 		b := newBuilder("key", 0)
-		frames := make([]Frame, depth)
+		frames := make([]StoredFrame, depth)
 		for i := range frames {
-			frames[i] = Frame{Function: "f", Line: i, Inlined: i+1 < depth}
+			frames[i] = StoredFrame{Function: "f", Line: i, Inlined: i+1 < depth}
 		}
 		for i := range answers {
 			b.add(uint64(i), &Entry{Frames: frames, Source: 1})
@@ -110,9 +110,9 @@ func TestDepth(t *testing.T) {
 // the answers produces a file with the same answers.
 func FuzzDecode(f *testing.F) {
 	b := newBuilder("module build ID ab", 1)
-	shared := Frame{Function: "main", Linkage: "main", File: "/src/main.c", Line: 7, Column: 3, StartLine: 5}
-	b.add(0x1000, &Entry{Frames: []Frame{{Function: "f()", Linkage: "_Z1fv", Line: 2, Inlined: true}, shared}, Source: 1})
-	b.add(0x1010, &Entry{Frames: []Frame{shared}, Source: 1})
+	shared := StoredFrame{Function: "main", Linkage: "main", File: "/src/main.c", Line: 7, Column: 3, StartLine: 5}
+	b.add(0x1000, &Entry{Frames: []StoredFrame{{Function: "f()", Linkage: "_Z1fv", Line: 2, Inlined: true}, shared}, Source: 1})
+	b.add(0x1010, &Entry{Frames: []StoredFrame{shared}, Source: 1})
 	b.add(0x2000, &Entry{Reason: 3, Near: "g", NearDistance: 16})
 	f.Add(encoded(f, b), uint64(0x1000))
 	f.Add(encoded(f, newBuilder("", 0)), uint64(0))

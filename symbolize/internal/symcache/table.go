@@ -50,11 +50,11 @@ type Entry struct {
 	Near         string
 	NearDistance uint64
 	// Frames are innermost first.
-	Frames []Frame
+	Frames []StoredFrame
 }
 
-// Frame is one function at an address.
-type Frame struct {
+// StoredFrame is one function at an address, as the file of the cache has it.
+type StoredFrame struct {
 	Function, Linkage, File string
 	Line, Column, StartLine int
 	Inlined                 bool
@@ -242,7 +242,7 @@ func (t *table) read(i int, e *Entry) {
 	}
 	for ref := a.ref; ref > 0; {
 		n := t.node(int(ref - 1))
-		e.Frames = append(e.Frames, Frame{
+		e.Frames = append(e.Frames, StoredFrame{
 			Function: t.string(n.function), Linkage: t.string(n.linkage), File: t.string(n.file),
 			Line: int(n.line), Column: int(n.column), StartLine: int(n.startLine), Inlined: n.caller&1 != 0,
 		})

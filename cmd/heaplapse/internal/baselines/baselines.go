@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -135,7 +136,7 @@ func listCommand(c *console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.Render(c.Out, &listing.Baselines{Set: set})
+			return f.Render(c.Out, &listing.Baselines{Set: set, Flags: flagname.All()})
 		},
 	}
 	f.Add(cmd, "text", "json")

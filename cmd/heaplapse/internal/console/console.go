@@ -14,7 +14,9 @@ import (
 	"syscall"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
@@ -33,7 +35,7 @@ type Console struct {
 // Pipeline returns the steps of a command, which tell what is wrong with the input.
 func (c *Console) Pipeline() *pipeline.Pipeline {
 	return &pipeline.Pipeline{
-		Stdin: c.In, Tell: c.Tell, Verbose: c.Verbose, Flags: flagname.All(),
+		Stdin: c.In, Tell: c.Tell, Verbose: c.Verbose,
 		Waiting: func(path string) { c.Say("waiting for data: %s is a pipe", text.Message(path)) },
 		Progress: func(what string) (update func(done, all int), end func()) {
 			bar := terminal.NewProgress(c.Err, what)
@@ -69,6 +71,7 @@ func (c *Console) TellFailures(n pipeline.Notice) {
 
 // Words returns a notice in words, with the flags that help.
 func (c *Console) Words(n pipeline.Notice) string {
+	flags := flagname.All()
 	switch n.Kind {
 	case pipeline.MissingModules:
 		const shown = 3
@@ -76,31 +79,45 @@ func (c *Console) Words(n pipeline.Notice) string {
 		if len(list) > shown && !c.Verbose {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
-		return "not found, so their functions have no names: " + strings.Join(list, ", ") + " (see --sysroot, --binary)"
+		return "not found, so their functions have no names: " + strings.Join(list, ", ") +
+			fmt.Sprintf(" (see %s, %s)", flags.Of(option.Sysroot), flags.Of(option.Binary))
+	case pipeline.OtherProcesses:
+		return n.Text + text.OtherProcesses(flags)
+	case pipeline.UnnamedFunctions:
+		return "no names in the bundle: " + siteview.Unnamed{Unnamed: n.Unnamed}.Sentence(flags)
+	case pipeline.UnusedDebugFile:
+		return flags.Of(option.DebugDir) + " " + n.Text
 	case pipeline.SkippedBaseline:
-		return n.Text + "; left out because of --force"
+		return n.Text + "; left out because of " + flags.Of(option.Force)
 	}
 	return n.Text
 }
 
 // Complain prints an error, one line for each of several different ones that were joined.
 func (c *Console) Complain(err error) {
-	if errors.Is(err, pipeline.ErrNothingKept) {
-		err = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
+	flags := flagname.All()
+	var side *pipeline.SideError
+	switch {
+	case errors.Is(err, pipeline.ErrNothingKept):
+		err = fmt.Errorf("no stack is left: nothing matches %s, or %s drops everything",
+			flags.Of(option.Focus), flags.Of(option.Ignore))
+	case errors.As(err, &side):
+		err = fmt.Errorf("%w; %s BASE,CURRENT names one of each PATH", err, flags.Of(option.Process))
 	}
 	for _, line := range slices.Compact(strings.Split(reworded(err), "\n")) {
 		c.printError(line)
 	}
 }
 
-// reworded returns the text of an error. Where it quotes one of the system about a path, it says
-// what to do instead.
+// reworded returns the text of an error with the flags that it is about. Where it quotes one of the system
+// about a path, it says what to do instead.
 func reworded(err error) string {
+	line := flagname.All().Reword(err)
 	var system *fs.PathError
 	if !errors.As(err, &system) {
-		return err.Error()
+		return line
 	}
-	return strings.Replace(err.Error(), system.Error(), remedy(system), 1)
+	return strings.Replace(line, system.Error(), remedy(system), 1)
 }
 
 func remedy(e *fs.PathError) string {

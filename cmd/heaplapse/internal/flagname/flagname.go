@@ -1,9 +1,9 @@
-// Package flagname has the flags that texts of other packages advise.
+// Package flagname has the flags and commands that texts of other packages advise.
 package flagname
 
 import "github.com/heaplapse/heaplapse/internal/option"
 
-// All returns the flag of each option.
+// All returns the words for each option.
 func All() option.Flags {
 	return option.Flags{
 		option.Process:  "--process",
@@ -17,7 +17,7 @@ func All() option.Flags {
 		option.Explain:  "--explain",
 		option.Verbose:  "-v",
 		option.Symbols:  "--symbols",
-		option.Markdown: "--format md",
+		option.Markdown: "heaplapse report --format md",
 		option.Evidence: "--evidence",
 
 		option.Sysroot:    "--sysroot",
@@ -57,5 +57,13 @@ func All() option.Flags {
 		option.Timeout:  "--timeout",
 		option.Retry:    "--retry",
 		option.MaxSize:  "--max-size",
+
+		option.BaselineSave:  "heaplapse baseline save",
+		option.GateCommand:   "heaplapse gate",
+		option.GrowthCommand: "heaplapse growth",
+		option.InfoCommand:   "heaplapse info",
+		option.RecordCommand: "heaplapse record",
+		option.TopCommand:    "heaplapse top",
+		option.ViewCommand:   "heaplapse view",
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
 
 // Run has the flags that tell how the snapshots of a run become its summary.
@@ -47,7 +49,10 @@ func (f *Run) Summary() (*pipeline.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &pipeline.Summary{Source: *source, Options: summary.Options{Workload: f.workload, Work: f.work}}
+	o := &pipeline.Summary{
+		Source: *source, Options: summary.Options{Workload: f.workload, Work: f.work},
+		Words: pipeline.Words{Held: holders.Line, Range: growth.RangeNotes, Pooled: growth.PooledNote},
+	}
 	if o.Labels, err = ParseLabels(f.Labels); err != nil {
 		return nil, err
 	}

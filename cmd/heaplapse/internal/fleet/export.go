@@ -77,13 +77,13 @@ func writeExport(ctx context.Context, c *console.Console, f *exportFlags, hasSeq
 	if err != nil {
 		return err
 	}
-	o, err := f.judgement(true)
+	judge, err := f.judge(c, true)
 	if err != nil {
 		return err
 	}
 	var runs []*rows.Exported
 	prefixes := map[string]string{} // by run ID
-	err = c.Pipeline().JudgeEach(ctx, paths, o, func(g *growthreport.Report) error {
+	err = judge.ForEach(ctx, paths, func(g *growthreport.Report) error {
 		run, err := exported(g, origin)
 		if err != nil {
 			return err

@@ -76,13 +76,16 @@ func (f *judgeFlags) defineLabels(flags *pflag.FlagSet, usage string) {
 }
 
 // judgement returns how a process is judged. all includes stable sites.
-func (f *judgeFlags) judgement(all bool) (*pipeline.Judgement, error) {
+func (f *judgeFlags) judge(c *console.Console, all bool) (*growthreport.Judge, error) {
 	source, err := f.Source(&f.Symbols)
 	if err != nil {
 		return nil, err
 	}
 	rules, err := f.BlameRules()
-	return &pipeline.Judgement{Source: *source, Options: growth.Options{All: all, Rules: rules}}, err
+	return &growthreport.Judge{
+		Pipeline:  c.Pipeline(),
+		Judgement: &pipeline.Judgement{Source: *source, Options: growth.Options{All: all, Rules: rules}},
+	}, err
 }
 
 func defineService(flags *pflag.FlagSet, name *string) {

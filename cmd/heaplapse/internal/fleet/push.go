@@ -128,12 +128,12 @@ func (f *pushFlags) client() (*request.Client, error) {
 func send(ctx context.Context, c *console.Console, f *pushFlags, p *push.Pusher, paths []string) error {
 	defer p.Client.Close()
 	f.Tool = build.Tool()
-	o, err := f.judgement(false)
+	judge, err := f.judge(c, false)
 	if err != nil {
 		return err
 	}
 	all := 0
-	err = c.Pipeline().JudgeEach(ctx, paths, o, func(g *growthreport.Report) error {
+	err = judge.ForEach(ctx, paths, func(g *growthreport.Report) error {
 		sites, err := sendOne(ctx, c, f.Options, p, g)
 		all += sites
 		return err

@@ -3,7 +3,7 @@ SET join_use_nulls = 1;
 SET use_hive_partitioning = 0;
 SET prefer_column_name_to_alias = 1;
 SET schema_inference_make_columns_nullable = 'auto';
-SET schema_inference_mode = 'union'; -- files of older versions have no column line
+SET schema_inference_mode = 'union'; -- files of older versions lack columns
 -- Nights in the future, from hosts whose clock is wrong, would hide all others.
 CREATE OR REPLACE VIEW runs AS SELECT * FROM file('${DIR}/runs/*/*.parquet', Parquet) WHERE night <= toString(today() + 1);
 CREATE OR REPLACE VIEW sites AS SELECT * FROM file('${DIR}/sites/*/*.parquet', Parquet) WHERE night <= toString(today() + 1);

@@ -1,11 +1,11 @@
--- The tables for DuckDB. Files of older versions have no column line.
+-- The tables for DuckDB. Files of older versions lack columns.
 -- Nights in the future, from hosts whose clock is wrong, would hide all others.
 CREATE OR REPLACE TEMP VIEW runs AS SELECT * FROM read_parquet('${DIR}/runs/*/*.parquet', hive_partitioning = false)
 WHERE night <= CAST(current_date + 1 AS VARCHAR);
 CREATE OR REPLACE TEMP VIEW sites AS
 SELECT * FROM read_parquet('${DIR}/sites/*/*.parquet', hive_partitioning = false, union_by_name = true)
 WHERE night <= CAST(current_date + 1 AS VARCHAR)
-UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS line WHERE false;
+UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS line, CAST(NULL AS DOUBLE) AS old_share WHERE false;
 CREATE OR REPLACE TEMP VIEW aliases AS SELECT * FROM read_parquet('${DIR}/aliases/*/*.parquet', hive_partitioning = false);
 CREATE OR REPLACE TEMP VIEW run_labels AS
 SELECT night, run_id, service, build_id, host, e.key AS label_name, e.value AS label_value

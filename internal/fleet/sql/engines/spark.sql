@@ -1,5 +1,5 @@
 -- The tables for Spark SQL. recursiveFileLookup keeps Spark from reading the night from the path as a DATE. mergeSchema
--- takes files of older versions, which have no column line.
+-- takes files of older versions, which lack columns.
 CREATE OR REPLACE TEMPORARY VIEW all_runs USING parquet OPTIONS (path '${DIR}/runs', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
 CREATE OR REPLACE TEMPORARY VIEW all_sites USING parquet OPTIONS (path '${DIR}/sites', recursiveFileLookup 'true', pathGlobFilter '*.parquet', mergeSchema 'true');
 CREATE OR REPLACE TEMPORARY VIEW aliases USING parquet OPTIONS (path '${DIR}/aliases', recursiveFileLookup 'true', pathGlobFilter '*.parquet');

@@ -11,7 +11,7 @@ WITH (format = 'PARQUET', external_location = '${DIR}/runs', partitioned_by = AR
 CREATE TABLE all_sites (run_id VARCHAR, service VARCHAR, host VARCHAR, build_id VARCHAR, site_key BIGINT, key_kind VARCHAR, path_key BIGINT,
   function VARCHAR, module VARCHAR, file VARCHAR, line BIGINT, label VARCHAR, confidence DOUBLE, gained BIGINT,
     slope BIGINT, slope_error BIGINT,
-  sigma BIGINT, level BIGINT, now BIGINT, objects BIGINT, noise BIGINT, call_paths BIGINT, night VARCHAR)
+  sigma BIGINT, level BIGINT, now BIGINT, objects BIGINT, noise BIGINT, call_paths BIGINT, old_share DOUBLE, night VARCHAR)
 WITH (format = 'PARQUET', external_location = '${DIR}/sites', partitioned_by = ARRAY['night']);
 CREATE TABLE aliases (service VARCHAR, old_build_id VARCHAR, new_build_id VARCHAR, old_key BIGINT, new_key BIGINT,
   old_function VARCHAR, new_function VARCHAR, bytes BIGINT, night VARCHAR)

@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -43,5 +45,8 @@ func Leaky(t testing.TB) *growthreport.Report {
 	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	result := growth.Judge(s, symbols, &columns, growth.Options{MinBytes: 1 << 20})
-	return &growthreport.Report{Series: s, Symbols: symbols, Result: result}
+	judged := &pipeline.Judged{Series: s, Symbols: symbols, Result: result}
+	process := processes.Judge(s, result, judged.Key)
+	judged.Process = &process
+	return &growthreport.Report{Judged: judged}
 }

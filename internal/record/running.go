@@ -1,0 +1,62 @@
+//go:build linux
+
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/record/written"
+)
+
+// Running is a recording that another heaplapse makes of a process.
+type Running struct {
+	// Dir is its directory, and Image the number of the process image.
+	Dir   string
+	Image int
+}
+
+// RunningOf returns the recording that is being made of a process, or false if there is none, or if that cannot be
+// seen. The recorder holds the file of its events open.
+func RunningOf(pid int) (r Running, ok bool) {
+	recorders, _ := filepath.Glob("/proc/[0-9]*/fd")
+	for _, dir := range recorders {
+		entries, _ := os.ReadDir(dir) // those of others are empty
+		for _, e := range entries {
+			path, err := os.Readlink(filepath.Join(dir, e.Name()))
+			if err != nil {
+				continue
+			}
+			image, named := imageOf(filepath.Base(path), pid)
+			if !named || ok && image <= r.Image || !isRecorder(dir) {
+				continue
+			}
+			if _, err := os.Stat(path); err == nil { // the recorder may be in another root directory
+				r, ok = Running{filepath.Dir(path), image}, true
+			}
+		}
+	}
+	return r, ok
+}
+
+// imageOf returns the number of the image of a process whose events have a file of the given name.
+func imageOf(name string, pid int) (image int, ok bool) {
+	stem, ok := strings.CutSuffix(name, written.EventsSuffix)
+	if !ok {
+		return 0, false
+	}
+	_, rest, ok := strings.Cut(stem, fmt.Sprintf(".%d", pid))
+	number, inImage := strings.CutPrefix(rest, ".")
+	image, err := strconv.Atoi(cmp.Or(number, "0"))
+	return image, ok && (rest == "" || inImage && number != "" && err == nil)
+}
+
+// isRecorder reports whether the descriptors in a directory are those of heaplapse.
+func isRecorder(dir string) bool {
+	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+	return err == nil && isHeaplapse(pid)
+}
