@@ -2,21 +2,27 @@ package growth
 
 import (
 	"github.com/heaplapse/heaplapse/diff/ages"
-	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/trend/births"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// addBirths adds to the points of some call paths when their memory was allocated, if that is known.
-func (w *window) addBirths(p *trend.Points, a *ages.Ages, ids []symbolize.SiteID) {
+// birthsOf tells when the memory of some call paths was allocated; nil if that is not known.
+func (w *window) birthsOf(a *ages.Ages, ids []symbolize.SiteID) *births.Births {
+	if a == nil {
+		return nil
+	}
+	var out births.Births
+	first := w.series.Clock.Times[w.First]
 	for _, b := range a.Births(ids) {
-		since := b.Before.Sub(w.series.Clock.Times[w.First]).Seconds()
-		p.Births = append(p.Births, trend.Birth{Before: w.time(w.First) + since, Objects: float64(b.Objects), Bytes: float64(b.Bytes)})
+		at := w.time(w.First) + b.Before.Sub(first).Seconds()
+		out.List = append(out.List, births.Birth{Before: at, Objects: float64(b.Objects), Bytes: float64(b.Bytes)})
 	}
 	for _, after := range a.Of(ids) {
 		var inUse []float64
 		for _, bytes := range after {
 			inUse = append(inUse, float64(bytes))
 		}
-		p.Cohorts = append(p.Cohorts, inUse)
+		out.Cohorts = append(out.Cohorts, inUse)
 	}
+	return &out
 }

@@ -228,7 +228,7 @@ func (j *judgement) judge(
 	ids []symbolize.SiteID, column sites.Column, gained int64, importShare, inStep float64,
 ) trend.Verdict {
 	p := j.points(column, j.work)
-	j.addBirths(&p, j.ages, ids)
+	p.Births = j.birthsOf(j.ages, ids)
 	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*gained > j.heapGained
 	p.Growers, p.Share = j.cohort.growers, float64(gained)/float64(max(1, j.heapGained))
 	p.ImportShare = importShare

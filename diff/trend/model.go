@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/heaplapse/heaplapse/diff/trend/births"
 )
 
 // model turns features into the probability that a series leaks. It is a sum of decision trees,
@@ -26,7 +28,7 @@ import (
 var model = sync.OnceValue(func() []tree { return mustParse(modelText, featureNames()) })
 
 // birthModel corrects the log-odds of model where births are known. It was fitted in the same way, to other processes.
-var birthModel = sync.OnceValue(func() []tree { return mustParse(birthModelText, birthNames[:]) })
+var birthModel = sync.OnceValue(func() []tree { return mustParse(birthModelText, birthNames()) })
 
 //go:embed model.txt
 var modelText string
@@ -42,6 +44,14 @@ func featureNames() (names []string) {
 	return names
 }
 
+// birthNames are the same of births.
+func birthNames() (names []string) {
+	for f := range births.FeatureCount {
+		names = append(names, f.String())
+	}
+	return names
+}
+
 // mustParse parses a model that is part of the program and has a test.
 func mustParse(text string, names []string) []tree {
 	m, err := parseModel(text, names)
@@ -53,20 +63,20 @@ func mustParse(text string, names []string) []tree {
 
 // ModelVersion returns a hash of the model, with or without that of births: confidences of different models are not
 // comparable.
-func ModelVersion(births bool) string {
+func ModelVersion(born bool) string {
 	text := modelText
-	if births {
+	if born {
 		text += birthModelText
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
 
-// Confidence returns the probability that a series with the given features leaks. births may be nil.
-func Confidence(f *Features, births *BirthFeatures) float64 {
+// Confidence returns the probability that a series with the given features leaks. born may be nil.
+func Confidence(f *Features, born *births.Features) float64 {
 	odds := logOdds(model(), f[:])
-	if births != nil {
-		odds += logOdds(birthModel(), births[:])
+	if born != nil {
+		odds += logOdds(birthModel(), born[:])
 	}
 	return probability(odds)
 }

@@ -22,7 +22,7 @@ func TestModelsAgreeWithLightGBM(t *testing.T) {
 		names []string
 	}{
 		"model_cases.txt":  {model(), featureNames()},
-		"births_cases.txt": {birthModel(), birthNames[:]},
+		"births_cases.txt": {birthModel(), birthNames()},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		require.NoError(t, err)

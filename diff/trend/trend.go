@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/heaplapse/heaplapse/diff/trend/births"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 )
 
@@ -41,11 +42,8 @@ type Points struct {
 	// process, such as that of a module that is imported. It names what does not leak, and does not
 	// change the probability.
 	ImportShare float64
-	// Births tell when what is in use at the end was allocated; nil if unknown.
-	Births []Birth
-	// Cohorts are the bytes in use after each of some parts of the series, by the part in which they were allocated; nil
-	// if unknown.
-	Cohorts [][]float64
+	// Births tell when what is in use at the end was allocated, in the unit of T; nil if unknown.
+	Births *births.Births
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points
@@ -75,7 +73,7 @@ type Verdict struct {
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features
 	// Births are those of what it has in use at the end; nil if that is not known, or Features are zero.
-	Births *BirthFeatures
+	Births *births.Features
 	// Slope in bytes per unit of T, with the 95 % interval that follows from the scatter around the line. Sites are
 	// ranked by Low. [Verdict.Interval] is what to show: it has the error by sampling, too.
 	Slope, Low, High float64
@@ -140,7 +138,7 @@ func (s *series) judgeGrown(v Verdict, l line, growth float64) Verdict {
 	}
 	c := s.curves()
 	v.Features = s.features(l, c, growth)
-	v.Births = s.birthFeatures(growth)
+	v.Births = s.Births.Describe(s.T[0], s.span, growth)
 	v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 	v.setLabel(min(Confidence(&v.Features, v.Births), s.mostConfidence(l)), s.leakAt)
 	if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/trend/births"
 	"github.com/heaplapse/heaplapse/scripts/leaksim"
 )
 
@@ -28,7 +29,7 @@ type example struct {
 	mode, behaviour string
 	life            string
 	features        trend.Features
-	births          *trend.BirthFeatures // nil if they are not known
+	births          *births.Features // nil if they are not known
 	confidence      float64
 }
 
@@ -69,7 +70,7 @@ func writeExamples(w io.Writer, examples []example) {
 	born := slices.ContainsFunc(examples, func(e example) bool { return e.births != nil })
 	if born {
 		_, _ = out.WriteString(" " + oddsColumn)
-		for f := range trend.BirthFeatureCount {
+		for f := range births.FeatureCount {
 			_, _ = out.WriteString(" " + f.String())
 		}
 	}
@@ -87,7 +88,7 @@ func writeExamples(w io.Writer, examples []example) {
 		if born {
 			odds := trend.Confidence(&e.features, nil)
 			_, _ = fmt.Fprintf(out, " %.6g", math.Log(odds/(1-odds)))
-			for _, v := range cmp.Or(e.births, &trend.BirthFeatures{}) {
+			for _, v := range cmp.Or(e.births, &births.Features{}) {
 				_, _ = fmt.Fprintf(out, " %.6g", v)
 			}
 		}
@@ -126,9 +127,9 @@ func readExamples(path string) ([]example, error) {
 
 func parseExample(fields []string) (e example, err error) {
 	const plain = exampleColumns + int(trend.FeatureCount)
-	const born = plain + 1 + int(trend.BirthFeatureCount)
-	if len(fields) != plain && len(fields) != born {
-		return e, fmt.Errorf("want %d or %d columns, found %d", plain, born, len(fields))
+	const withBirths = plain + 1 + int(births.FeatureCount)
+	if len(fields) != plain && len(fields) != withBirths {
+		return e, fmt.Errorf("want %d or %d columns, found %d", plain, withBirths, len(fields))
 	}
 	var errs [2]error
 	e.leak, e.large = fields[0] == "1", fields[1] == "1"
@@ -138,13 +139,13 @@ func parseExample(fields []string) (e example, err error) {
 	if err := parseNumbers(e.features[:], fields[exampleColumns:plain]); err != nil {
 		return e, err
 	}
-	if len(fields) == born {
-		var births trend.BirthFeatures
-		if err := parseNumbers(births[:], fields[plain+1:]); err != nil {
+	if len(fields) == withBirths {
+		var born births.Features
+		if err := parseNumbers(born[:], fields[plain+1:]); err != nil {
 			return e, err
 		}
-		if births != (trend.BirthFeatures{}) {
-			e.births = &births
+		if born != (births.Features{}) {
+			e.births = &born
 		}
 	}
 	if e.features[trend.FeaturePoints] > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/trend/births"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/scripts/leaksim"
@@ -40,8 +41,8 @@ type finding struct {
 	gained     int64
 	held       int64 // in the last judged snapshot
 	features   trend.Features
-	births     *trend.BirthFeatures // nil if they are not known
-	large      bool                 // it grew enough to be reported
+	births     *births.Features // nil if they are not known
+	large      bool             // it grew enough to be reported
 }
 
 // examine writes a process to dir and runs the detector on the files.

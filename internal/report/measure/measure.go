@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/diff/trend/births"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -72,7 +73,7 @@ func ages(s *growth.Site) string {
 	}
 	return fmt.Sprintf(
 		"what was allocated in the first half and is in use is %.0f %% of the growth; %.0f %% of what was old after three quarters of the time is still in use; without ages, the chance of a leak would be %.0f %%",
-		100*b[trend.BirthHalf], 100*min(1, b[trend.BirthSettled]), 100*trend.Confidence(&s.Features, nil),
+		100*b[births.Half], 100*min(1, b[births.Settled]), 100*trend.Confidence(&s.Features, nil),
 	)
 }
 

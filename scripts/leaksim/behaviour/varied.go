@@ -246,5 +246,6 @@ func slabs(d *draw) []Blueprint {
 // leakArena adds chunks at a constant rate or at that of requests.
 func leakArena(d *draw) []Blueprint {
 	d.setSizes(1, chunkSize(d), 0)
-	return []Blueprint{d.site(d.leaking(func(float64) actor { return func(*memory.Unit, int, float64) {} }, d.objects(d.bytes), d.load(Flat)))}
+	nothing := func(float64) actor { return func(*memory.Unit, int, float64) {} }
+	return []Blueprint{d.site(d.leaking(nothing, d.objects(d.bytes), d.load(Flat)))}
 }
