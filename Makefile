@@ -103,7 +103,7 @@ engine: ## build the built-in engine and the adapter from engine/src (needs clan
 	engine/build.sh
 
 .PHONY: model
-model: ## fit the model of the detector to simulated processes (needs Python 3 and PyPI; an hour or more); commit the result
+model: ## fit the models of the detector to simulated processes (needs Python 3 and PyPI; an hour or more); commit the result
 	scripts/model/fit.sh $(OUT)/model
 
 .PHONY: golden

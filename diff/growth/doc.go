@@ -18,6 +18,7 @@
 //	groups.go   groups    which call paths are one site, which are suppressed, and the size of the heap that is left
 //	cohort.go   cohort    what the sites have in common: when they grow, and when they allocate
 //	work.go     work      the second clock: the work that the process had done by each snapshot
+//	births.go   Births    when the memory in use at the end was allocated, of some call paths, where snapshots tell it
 //	judge.go    Site      features, confidence and label of each site, and of its call paths if the site does not leak
 //	heap.go     heap      the same for the whole heap, and for the resident set
 //	list.go     listing   which sites are listed, and in what order

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,7 @@ type kind struct {
 func kinds() []kind {
 	sampled := func(e *example) bool { return slices.Contains([]string{"jemalloc", "heap_v2", "v8"}, e.mode) }
 	counted := func(e *example) bool {
-		return slices.Contains([]string{"jemalloc-accum", "builtin", "go", "go-lagging"}, e.mode)
+		return slices.Contains([]string{"jemalloc-accum", "builtin", "born", "born-coarse", "go", "go-lagging"}, e.mode)
 	}
 	high := func(e *example) bool { return e.mode == "high-water" }
 	uncounted := func(e *example) bool { return e.population == leaksim.Traced }
@@ -102,7 +103,61 @@ func writeThresholds(w io.Writer, examples []example) {
 		cells(w, append(line, fmt.Sprintf("%.2f", bestConfidence(in)), leastConfidence(in))...)
 	}
 	fmt.Fprintln(w)
+	writeRecalls(w, examples)
 	writeKindCalibration(w, examples)
+}
+
+// writeRecalls writes the recall of each kind of input at some precisions, without births and with them, if they are
+// known of any example.
+func writeRecalls(w io.Writer, examples []example) {
+	if !slices.ContainsFunc(examples, func(e example) bool { return e.births != nil }) {
+		return
+	}
+	precisions := []float64{0.9, 0.95, 0.97}
+	fmt.Fprintf(w, "## Recall by precision, without births → with them\n\n")
+	heading := []string{"input", "leaks"}
+	for _, p := range precisions {
+		heading = append(heading, fmt.Sprint(p))
+	}
+	table(w, heading...)
+	without := func(e *example) float64 { return trend.Confidence(&e.features, nil) }
+	with := func(e *example) float64 { return e.confidence }
+	for _, k := range kinds() {
+		in := slices.DeleteFunc(slices.Clone(examples), func(e example) bool { return !k.has(&e) })
+		if len(in) == 0 {
+			continue
+		}
+		line := []string{k.name, strconv.Itoa(leaksIn(in))}
+		for _, p := range precisions {
+			line = append(line, fmt.Sprintf("%.3f → %.3f", recallAt(in, p, without), recallAt(in, p, with)))
+		}
+		cells(w, line...)
+	}
+	fmt.Fprintln(w)
+}
+
+// recallAt returns the highest recall that has a precision, if every large function with at least some confidence is
+// reported.
+func recallAt(examples []example, precision float64, confidence func(*example) float64) (recall float64) {
+	type judged struct {
+		confidence float64
+		leak       bool
+	}
+	var list []judged
+	for i := range examples {
+		if e := &examples[i]; e.large {
+			list = append(list, judged{confidence(e), e.leak})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b judged) int { return cmp.Compare(b.confidence, a.confidence) })
+	right := 0
+	for i, j := range list {
+		right += bit(j.leak)
+		if float64(right) >= precision*float64(i+1) {
+			recall = ratio(right, leaksIn(examples))
+		}
+	}
+	return recall
 }
 
 func leaksIn(examples []example) (n int) {

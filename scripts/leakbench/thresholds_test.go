@@ -73,3 +73,14 @@ func TestLivesAreTold(t *testing.T) {
 	}
 	require.Greater(t, len(seen), 2, "%v", seen)
 }
+
+// TestRecallAt: of four alarms, the third is wrong. A precision of two thirds allows all of them.
+func TestRecallAt(t *testing.T) {
+	list := []example{
+		{large: true, leak: true, confidence: 0.9}, {large: true, leak: true, confidence: 0.8}, {large: true, confidence: 0.7},
+		{large: true, leak: true, confidence: 0.6}, {leak: true, confidence: 0.99},
+	}
+	confidence := func(e *example) float64 { return e.confidence }
+	require.InDelta(t, 0.5, recallAt(list, 0.95, confidence), 1e-9, "what is not large is not reported")
+	require.InDelta(t, 0.75, recallAt(list, 0.66, confidence), 1e-9)
+}
