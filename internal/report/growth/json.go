@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -293,7 +294,7 @@ func seriesOf(s *series.Series, f option.Flags) seriesJSON {
 		}
 		out.Snapshots = append(out.Snapshots, j)
 	}
-	for _, w := range text.AllWarnings(s, f) {
+	for _, w := range text.Advise(pipeline.AllWarnings(s), f) {
 		out.Warnings = append(out.Warnings, w.Error())
 	}
 	return out
