@@ -35,8 +35,8 @@ func (s *Symbols) Frames(stack ...LocationID) (out []Frame) {
 	return out
 }
 
-// Frame returns a frame of a location with its module, as [Module.Shown] names it. A location without
-// a name has one frame, whose function is its label.
+// Frame returns a frame of a location with its module, as [Module.Shown] names it. A location
+// without a name has one frame, whose function is its label.
 func (s *Symbols) Frame(l *Location, k int) (f Frame) {
 	if l.Named() {
 		f = l.Frames[k]

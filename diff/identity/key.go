@@ -34,13 +34,14 @@ const (
 // AcrossBuilds reports whether keys of the kind are the same in other builds.
 func (k KeyKind) AcrossBuilds() bool { return k == KeyFunction || k == KeyScript }
 
-// IsScript reports whether a frame is a line of a Python script, as far as its names tell. Code is in a
-// module, and generated code has other source files.
+// IsScript reports whether a frame is a line of a Python script, as far as its names tell. Code is
+// in a module, and generated code has other source files.
 func IsScript(f *symbolize.Frame) bool {
 	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
 }
 
-// IsUnnamed reports whether a frame has no function: then Function is its module+offset, or an address.
+// IsUnnamed reports whether a frame has no function: then Function is its module+offset, or an
+// address.
 func IsUnnamed(f *symbolize.Frame) bool {
 	if f.Module == "" {
 		return f.File == "" && strings.HasPrefix(f.Function, "0x")

@@ -53,7 +53,8 @@ func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.S
 	return side, err
 }
 
-// SideError is the error of a process that one of two paths does not have. A process may be named for each.
+// SideError is the error of a process that one of two paths does not have. A process may be named
+// for each.
 type SideError struct{ error }
 
 func (e *SideError) Unwrap() error { return e.error }
