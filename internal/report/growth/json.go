@@ -194,7 +194,8 @@ func (g *Report) JSON(w io.Writer) error {
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
-		Limit:     g.forecast(), Notes: g.Notes(false), Unnamed: siteview.Unnamed{Unnamed: g.Unnamed}.JSON(), Causes: g.causesJSON(factor),
+		Limit:     g.forecast(), Notes: g.Notes(false), Causes: g.causesJSON(factor),
+		Unnamed:  siteview.Unnamed{Unnamed: g.Unnamed}.JSON(),
 		External: external, Evidence: external, Sites: []siteJSON{}, Resident: g.Resident,
 	}
 	for i := range r.Sites {

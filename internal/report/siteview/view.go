@@ -311,7 +311,8 @@ func ClassOf(f *symbolize.Frame) class.Class {
 	if identity.IsUnnamed(f) {
 		function = ""
 	}
-	return class.DefaultRules().Class(class.Names{Function: function, File: f.File, Module: f.Module, Script: identity.IsScript(f)})
+	names := class.Names{Function: function, File: f.File, Module: f.Module, Script: identity.IsScript(f)}
+	return class.DefaultRules().Class(names)
 }
 
 // callerList collects the callers of a function, nearest first, up to a limit.
