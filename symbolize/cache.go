@@ -96,7 +96,10 @@ func (c *moduleCache) find(l *Location) bool {
 	l.Source, l.Reason, l.shown = Source(e.Source), Reason(e.Reason), true
 	l.Near, l.NearDistance = e.Near, e.NearDistance
 	if len(e.Frames) > 0 {
-		l.Frames = convertFrames(e.Frames, ofCache)
+		l.Frames = make([]Frame, len(e.Frames))
+	}
+	for i := range e.Frames {
+		l.Frames[i] = ofCache(&e.Frames[i])
 	}
 	return true
 }
@@ -146,9 +149,8 @@ func (c *moduleCache) save() error {
 // encode copies a location to c.entry.
 func (c *moduleCache) encode(l *Location) {
 	c.entry = symcache.Entry{
-		Source: uint8(
-			l.Source,
-		), Reason: uint8(l.Reason), Near: l.Near, NearDistance: l.NearDistance, Frames: c.entry.Frames[:0],
+		Source: uint8(l.Source), Reason: uint8(l.Reason), Near: l.Near, NearDistance: l.NearDistance,
+		Frames: c.entry.Frames[:0],
 	}
 	for i := range l.Frames {
 		c.entry.Frames = append(c.entry.Frames, l.Frames[i].stored())

@@ -174,7 +174,10 @@ func (img *image) nameByDWARF(located []*Location) error {
 		}
 		for i := first[call]; i < len(located) && located[i].Offset-1 == call; i++ {
 			l := located[i]
-			l.Frames = convertFrames(frames, ofDWARF)
+			l.Frames = make([]Frame, len(frames))
+			for k := range frames {
+				l.Frames[k] = ofDWARF(&frames[k])
+			}
 			l.Source = SourceDWARF
 			img.found(l.Frames)
 		}

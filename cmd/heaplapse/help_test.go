@@ -270,8 +270,8 @@ var flagsOfOthers = map[string]bool{
 	"--pid":     true, "--as": true, // of prlimit
 }
 
-// TestOnlyCmdNamesFlags checks that no text outside cmd names a flag, and that reports name no command; see
-// [flagname.All].
+// TestOnlyCmdNamesFlags checks that no text outside cmd names a flag, and that reports name no
+// command; see [flagname.All].
 func TestOnlyCmdNamesFlags(t *testing.T) {
 	named := regexp.MustCompile(`(?:^|[^a-z0-9-])(--[a-z][a-z-]*[a-z])`)
 	files := 0

@@ -81,8 +81,8 @@ type Record struct {
 	Blame int
 }
 
-// ReportFrame is a frame as a report has it. Its function has no parameters, but may lack its namespaces
-// if it is inlined.
+// ReportFrame is a frame as a report has it. Its function has no parameters, but may lack its
+// namespaces if it is inlined.
 type ReportFrame struct {
 	symbolize.Frame
 	// Address is that of the call in the process.

@@ -34,6 +34,21 @@ const (
 // AcrossBuilds reports whether keys of the kind are the same in other builds.
 func (k KeyKind) AcrossBuilds() bool { return k == KeyFunction || k == KeyScript }
 
+// IsScript reports whether a frame is a line of a Python script, as far as its names tell. Code is
+// in a module, and generated code has other source files.
+func IsScript(f *symbolize.Frame) bool {
+	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
+}
+
+// IsUnnamed reports whether a frame has no function: then Function is its module+offset, or an
+// address.
+func IsUnnamed(f *symbolize.Frame) bool {
+	if f.Module == "" {
+		return f.File == "" && strings.HasPrefix(f.Function, "0x")
+	}
+	return strings.HasPrefix(f.Function, path.Base(f.Module)+"+")
+}
+
 // Keys identify a site on other hosts, without a comparison of two runs ([Pair]).
 type Keys struct {
 	// Site is that of the function that the site is attributed to: of its name without template
@@ -69,11 +84,11 @@ func KeysOf(frames []symbolize.Frame, blame int) Keys {
 // textOf returns what identifies a function.
 func textOf(f *symbolize.Frame) (string, KeyKind) {
 	switch {
-	case f.Script():
+	case IsScript(f):
 		return "script\x00" + symbolize.FileName(f.File) + "\x00" + f.Function, KeyScript
-	case f.Unnamed() && f.Module == "":
+	case IsUnnamed(f) && f.Module == "":
 		return "offset", KeyOffset // an address outside any file means nothing in another process
-	case f.Unnamed():
+	case IsUnnamed(f):
 		offset := f.Function[strings.LastIndex(f.Function, "+")+1:]
 		return "offset\x00" + ModuleName(f.Module) + "\x00" + offset, KeyOffset
 	}

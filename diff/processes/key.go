@@ -40,7 +40,8 @@ type Keys struct {
 	by      sites.GroupBy
 }
 
-// NewKeys returns the keys of the sites of a series, whose rows are functions, files, modules or stacks.
+// NewKeys returns the keys of the sites of a series, whose rows are functions, files, modules or
+// stacks.
 func NewKeys(s *series.Series, symbols *symbolize.Symbols, rules *class.Rules, by sites.GroupBy) *Keys {
 	return &Keys{ProgramOf(&s.Process), symbols, class.NewBlamer(symbols, rules), by}
 }

@@ -42,8 +42,8 @@ func script(address uint64, line int) symbolize.Location {
 	}
 }
 
-// TestLinesArePooledApart: two lines of a Python function are two sites. A cache on one of them does not get the
-// evidence of a leak on the other. A native function is one site.
+// TestLinesArePooledApart: two lines of a Python function are two sites. A cache on one of them
+// does not get the evidence of a leak on the other. A native function is one site.
 func TestLinesArePooledApart(t *testing.T) {
 	main := native(0x7f00, 0x1d3143)
 	require.Equal(t, keyOf(t, sites.ByFunction, script(1, 21), main), keyOf(t, sites.ByFunction, script(2, 21), main))
@@ -57,7 +57,8 @@ func TestLinesArePooledApart(t *testing.T) {
 	require.Equal(t, "python3", keyOf(t, sites.ByModule, at(21), main).Group)
 }
 
-// TestStackKey: a stack has the same key in all processes, where other addresses stand for its files and its lines.
+// TestStackKey: a stack has the same key in all processes, where other addresses stand for its
+// files and its lines.
 func TestStackKey(t *testing.T) {
 	key := func(leaf, caller symbolize.Location) Key { return keyOf(t, sites.ByStack, leaf, caller) }
 	want := key(script(0x20, 14), native(0x7f00, 0x1d3143))

@@ -17,8 +17,8 @@ const (
 // GroupBys are all groupings.
 var GroupBys = []GroupBy{ByFunction, ByStack, ByFile, ByModule}
 
-// Group returns the file or the module of a location's frame, by which rows are grouped; "" if rows are
-// neither. frame is -1 for a location without a name.
+// Group returns the file or the module of a location's frame, by which rows are grouped; "" if rows
+// are neither. frame is -1 for a location without a name.
 func (by GroupBy) Group(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
 	if by != ByFile && by != ByModule {
 		return ""

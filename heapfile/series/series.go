@@ -197,14 +197,5 @@ func (s *Series) Sources() []Source {
 	return out
 }
 
-// AllWarnings returns the warnings of the series and then those of its snapshots.
-func (s *Series) AllWarnings() []heapfile.Warning {
-	out := append([]heapfile.Warning{}, s.Warnings...)
-	for _, h := range s.Heads {
-		out = append(out, h.Warnings...)
-	}
-	return out
-}
-
 // Dir returns the directory of the snapshots.
 func (s *Series) Dir() string { return filepath.Dir(s.files[0].path) }

@@ -80,8 +80,8 @@ const (
 	ViewCommand   Option = "this server"
 )
 
-// Flags are the flags that set the options, such as --sysroot, and the commands. Texts use plain words
-// for an option without a flag; the zero value has none.
+// Flags are the flags that set the options, such as --sysroot, and the commands. Texts use plain
+// words for an option without a flag; the zero value has none.
 type Flags map[Option]string
 
 // Of returns the flag of an option, or else describes the option.

@@ -79,7 +79,8 @@ func (p *Pipeline) side(in *Input, bornBefore time.Time) (*compare.Side, error) 
 	return compare.NewSide(s, in.Symbols, p.last(in), in.Filter)
 }
 
-// SideError is the error of a process that one of two paths does not have. A process may be named for each.
+// SideError is the error of a process that one of two paths does not have. A process may be named
+// for each.
 type SideError struct{ error }
 
 func (e *SideError) Unwrap() error { return e.error }

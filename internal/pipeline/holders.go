@@ -17,7 +17,8 @@ import (
 // Holders are what was seen of what holds the blocks of each site.
 type Holders map[symbolize.SiteID]HeldSite
 
-// HeldSite is what was seen of a site: its live samples, and those of them from the first half of the recording.
+// HeldSite is what was seen of a site: its live samples, and those of them from the first half of
+// the recording.
 type HeldSite struct {
 	answer.Held
 	Live, Old int

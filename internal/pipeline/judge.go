@@ -41,7 +41,8 @@ type Judgement struct {
 // builtinEngine is the name of the engine whose snapshots tell when memory was allocated.
 const builtinEngine = "builtin"
 
-// Judged is a series with its verdicts, and what else is known of its sites. It is not safe for concurrent use.
+// Judged is a series with its verdicts, and what else is known of its sites. It is not safe for
+// concurrent use.
 type Judged struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols

@@ -119,12 +119,12 @@ func (p *Pipeline) once() *Pipeline {
 
 // tellWarnings reports the warnings of a series.
 func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
-	p.tellList(s.AllWarnings(), strict)
+	p.tellList(AllWarnings(s), strict)
 }
 
 // tellWarningsOf reports the warnings of the series of one of several processes.
 func (p *Pipeline) tellWarningsOf(s *series.Series, strict bool) {
-	all := s.AllWarnings()
+	all := AllWarnings(s)
 	for i := range all {
 		if all[i].File == "" {
 			all[i].Msg = "process " + s.Process.Name() + ": " + all[i].Msg

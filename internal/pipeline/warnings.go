@@ -5,8 +5,18 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
+
+// AllWarnings returns the warnings of a series and then those of its snapshots.
+func AllWarnings(s *series.Series) []heapfile.Warning {
+	out := append([]heapfile.Warning{}, s.Warnings...)
+	for _, h := range s.Heads {
+		out = append(out, h.Warnings...)
+	}
+	return out
+}
 
 // WarningGroup is the warnings of one kind in files, or one warning of the series as a whole.
 type WarningGroup struct {

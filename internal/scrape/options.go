@@ -3,6 +3,7 @@ package scrape
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -49,6 +50,8 @@ type Options struct {
 // MinEvery is the shortest time between snapshots.
 const MinEvery = 10 * time.Millisecond
 
+var errTooFew = errors.New("growth needs at least 6 snapshots")
+
 func (o *Options) check() error {
 	switch {
 	case len(o.URLs) == 0:
@@ -58,7 +61,7 @@ func (o *Options) check() error {
 	case o.Every > 0 && o.Every < MinEvery:
 		return &option.Error{Option: option.Every, Value: o.Every.String(), Err: fmt.Errorf("the minimum is %s", MinEvery)}
 	case o.Keep == 1 || o.Keep == 2:
-		return &option.Error{Option: option.Keep, Value: fmt.Sprint(o.Keep), Err: errors.New("growth needs at least 6 snapshots")}
+		return &option.Error{Option: option.Keep, Value: strconv.Itoa(o.Keep), Err: errTooFew}
 	}
 	return o.Options.Check()
 }

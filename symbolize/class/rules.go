@@ -148,7 +148,8 @@ func parseRule(f []string) (rule, error) {
 // texts are the texts of a frame that rules are matched against, by subject; "" does not match.
 type texts [subjects]string
 
-// Names are those of a frame, which decide its class. Module is the path of its module. Fields may be empty.
+// Names are those of a frame, which decide its class. Module is the path of its module. Fields may
+// be empty.
 type Names struct {
 	Function, File, Module string
 	// Script reports whether the frame is a line of a script, rather than code.

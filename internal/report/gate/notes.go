@@ -229,7 +229,7 @@ func (g *Report) mostlyUnnamed() bool {
 			continue
 		}
 		size := max(r.Values[0].Before, r.Values[0].After)
-		if f := blamed(r.Site); f != nil && f.Unnamed() {
+		if f := blamed(r.Site); f != nil && identity.IsUnnamed(f) {
 			unnamed += size
 		} else {
 			named += size

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -331,7 +332,7 @@ var systemModule = regexp.MustCompile(`^/(usr/)?lib[a-z0-9]*/|/(site|dist)-packa
 func (g *Report) own(f *symbolize.Frame) bool {
 	program := &g.Current.Meta
 	switch {
-	case f.Script():
+	case identity.IsScript(f):
 		return !systemModule.MatchString(f.File)
 	case !program.Interpreted() && path.Base(f.Module) == path.Base(program.Program):
 		return true

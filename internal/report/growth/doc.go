@@ -2,12 +2,12 @@
 //
 // # Contract
 //
-// A [Report] has a series with its verdicts, as package pipeline has judged it. It writes the same facts as
-// [Report.Text] for a terminal, [Report.Markdown], [Report.JSON] and [Report.CSV], and gives single
-// parts of them to the HTML page, to the screen of watch (report/live), to the tables of a fleet
-// and to services that receive profiles. It reads no file and prints nothing by itself. It judges
-// nothing: a number that no other package has computed is not in its texts. [Judge] calls package
-// pipeline, and makes the reports.
+// A [Report] has a series with its verdicts, as package pipeline has judged it. It writes the same
+// facts as [Report.Text] for a terminal, [Report.Markdown], [Report.JSON] and [Report.CSV], and
+// gives single parts of them to the HTML page, to the screen of watch (report/live), to the tables
+// of a fleet and to services that receive profiles. It reads no file and prints nothing by itself.
+// It judges nothing: a number that no other package has computed is not in its texts. [Judge] calls
+// package pipeline, and makes the reports.
 //
 // Names come from untrusted files. Texts have them without control characters (text.Clean),
 // Markdown and CSV also without what their readers would take for markup or formulas. JSON has them
@@ -31,6 +31,6 @@
 //
 // # Several processes
 //
-// Package diff/processes joins the verdicts on them. [Report.OwnProcess] keeps of each what the table
-// needs. The report is then about the worst, and [Report.Processes] has all.
+// Package diff/processes joins the verdicts on them. [Report.OwnProcess] keeps of each what the
+// table needs. The report is then about the worst, and [Report.Processes] has all.
 package growth

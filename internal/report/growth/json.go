@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -193,7 +194,8 @@ func (g *Report) JSON(w io.Writer) error {
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
-		Limit:     g.forecast(), Notes: g.Notes(false), Unnamed: siteview.Unnamed{Unnamed: g.Unnamed}.JSON(), Causes: g.causesJSON(factor),
+		Limit:     g.forecast(), Notes: g.Notes(false), Causes: g.causesJSON(factor),
+		Unnamed:  siteview.Unnamed{Unnamed: g.Unnamed}.JSON(),
 		External: external, Evidence: external, Sites: []siteJSON{}, Resident: g.Resident,
 	}
 	for i := range r.Sites {
@@ -293,7 +295,7 @@ func seriesOf(s *series.Series, f option.Flags) seriesJSON {
 		}
 		out.Snapshots = append(out.Snapshots, j)
 	}
-	for _, w := range text.AllWarnings(s, f) {
+	for _, w := range text.Advise(pipeline.AllWarnings(s), f) {
 		out.Warnings = append(out.Warnings, w.Error())
 	}
 	return out

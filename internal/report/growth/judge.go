@@ -18,8 +18,8 @@ type Judge struct {
 	Each func(g *Report, all int) error
 }
 
-// Report judges the series of all processes at some paths, or of the one that is chosen, and returns
-// the report on the worst. The caller closes it.
+// Report judges the series of all processes at some paths, or of the one that is chosen, and
+// returns the report on the worst. The caller closes it.
 func (j *Judge) Report(ctx context.Context, paths []string) (*Report, error) {
 	described, o := map[*processes.Judged]Process{}, *j.Judgement
 	o.Visit = func(judged *pipeline.Judged) { described[judged.Process] = j.on(judged).OwnProcess() }
@@ -42,8 +42,8 @@ func (j *Judge) Report(ctx context.Context, paths []string) (*Report, error) {
 	return report(worst), nil
 }
 
-// ForEach judges the processes at some paths, or the one that is chosen, and calls use with a report on
-// each by itself, as [pipeline.Pipeline.JudgeEach] does.
+// ForEach judges the processes at some paths, or the one that is chosen, and calls use with a
+// report on each by itself, as [pipeline.Pipeline.JudgeEach] does.
 func (j *Judge) ForEach(ctx context.Context, paths []string, use func(*Report) error) error {
 	return j.Pipeline.JudgeEach(ctx, paths, j.Judgement, func(judged *pipeline.Judged) error { return use(j.on(judged)) })
 }

@@ -170,7 +170,7 @@ func (g *Report) Notes(page bool) []string {
 // Warnings are the warnings of the series, and one of each kind in its files.
 func (g *Report) Warnings() []string {
 	out := []string{}
-	for _, w := range pipeline.GroupWarnings(text.AllWarnings(g.Series, g.Flags)) {
+	for _, w := range pipeline.GroupWarnings(text.Advise(pipeline.AllWarnings(g.Series), g.Flags)) {
 		out = append(out, text.Message(w.Text()))
 	}
 	return out

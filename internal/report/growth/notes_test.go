@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -107,9 +108,9 @@ func TestWarningsGetAdvice(t *testing.T) {
 		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote snapshots"},
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
-	got := text.AllWarnings(s, option.Flags{option.Process: "--process", option.GrowthCommand: "heaplapse growth"})
+	got := text.Advise(pipeline.AllWarnings(s), option.Flags{option.Process: "--process", option.GrowthCommand: "heaplapse growth"})
 	require.Equal(t, "several processes wrote snapshots (--process chooses another; heaplapse growth judges all)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
 	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")
-	require.Equal(t, "several processes wrote snapshots", text.AllWarnings(s, nil)[0].Error())
+	require.Equal(t, "several processes wrote snapshots", text.Advise(pipeline.AllWarnings(s), nil)[0].Error())
 }

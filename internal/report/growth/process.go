@@ -14,7 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Process is the verdict on a process of a recording, and what is said of its sites when its series is closed.
+// Process is the verdict on a process of a recording, and what is said of its sites when its series
+// is closed.
 type Process struct {
 	*processes.Judged
 	// Heap is the size of the heap; nil if the process was not judged.

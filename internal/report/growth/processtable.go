@@ -1,7 +1,6 @@
 package growth
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -196,7 +195,8 @@ func (g *Report) ProcessTable(n int) (lines []string) {
 		lines = append(lines, columns.row(&table, r)...)
 	}
 	if more := len(all) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"), text.ShowAll(g.Flags, len(all))))
+		others := units.CountOf(more, "more process", "more processes")
+		lines = append(lines, "… and "+others+text.ShowAll(g.Flags, len(all)))
 	}
 	return lines
 }

@@ -143,7 +143,7 @@ func flagsOf(h *series.Head) string {
 // findings lists the problems, the warnings of the series, and the first one of each kind in its
 // files.
 func (i *Info) findings(p *text.Printer) {
-	warnings := text.AllWarnings(i.Series, i.Flags)
+	warnings := text.Advise(pipeline.AllWarnings(i.Series), i.Flags)
 	names := siteview.ProgramRemedy(i.Program, i.Flags)
 	if len(warnings) == 0 && len(i.Series.Problems) == 0 && names == "" {
 		if i.Unnamed.Negligible() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
@@ -123,7 +124,7 @@ func (i *Info) JSON(w io.Writer) error {
 	for _, b := range s.Problems {
 		out.Problems = append(out.Problems, problemJSON{b.Path, b.Error(), b.Named})
 	}
-	for _, x := range text.AllWarnings(s, i.Flags) {
+	for _, x := range text.Advise(pipeline.AllWarnings(s), i.Flags) {
 		out.Warnings = append(out.Warnings, warningJSON{x.Kind.String(), x.File, x.Line, x.Count, x.Msg})
 	}
 	return text.WriteJSON(w, out)

@@ -28,7 +28,8 @@ func FunctionsJSON(frames []symbolize.Frame) []FunctionJSON {
 	return out
 }
 
-// FrameJSON is one function of a stack in JSON, the leaf first; an inlined callee precedes its caller.
+// FrameJSON is one function of a stack in JSON, the leaf first; an inlined callee precedes its
+// caller.
 type FrameJSON struct {
 	Address  string `json:"address"`
 	Module   string `json:"module"`

@@ -272,7 +272,7 @@ func where(f *symbolize.Frame) string {
 	if p := text.Position(f.File, f.Line); p != "" && !isUnit(f) {
 		return text.Clip(p, maxWhere)
 	}
-	if f.Module != "" && !f.Unnamed() {
+	if f.Module != "" && !identity.IsUnnamed(f) {
 		return text.Clip(path.Base(f.Module), maxWhere)
 	}
 	return ""
@@ -296,9 +296,9 @@ func callersOf(frames []symbolize.Frame, blame int) (callers []Caller) {
 		return nil
 	}
 	list := callerList{last: frames[blame].Function, limit: len(frames)}
-	script, own := frames[blame].Script(), ClassOf(&frames[blame])
+	script, own := identity.IsScript(&frames[blame]), ClassOf(&frames[blame])
 	for i := blame + 1; i < len(frames); i++ {
-		if f := &frames[i]; f.Script() || !passedOver(script, own, ClassOf(f)) {
+		if f := &frames[i]; identity.IsScript(f) || !passedOver(script, own, ClassOf(f)) {
 			list.add(f)
 		}
 	}
@@ -308,10 +308,11 @@ func callersOf(frames []symbolize.Frame, blame int) (callers []Caller) {
 // ClassOf is the class of a frame by the default rules.
 func ClassOf(f *symbolize.Frame) class.Class {
 	function := f.Function
-	if f.Unnamed() {
+	if identity.IsUnnamed(f) {
 		function = ""
 	}
-	return class.DefaultRules().Class(class.Names{Function: function, File: f.File, Module: f.Module, Script: f.Script()})
+	names := class.Names{Function: function, File: f.File, Module: f.Module, Script: identity.IsScript(f)}
+	return class.DefaultRules().Class(names)
 }
 
 // callerList collects the callers of a function, nearest first, up to a limit.
@@ -363,9 +364,9 @@ func OfRun(s *baseline.Site, callPaths int) View {
 // adviceOnFrames returns the advice on the stack of a summarized run; empty if there is none.
 func adviceOnFrames(frames []symbolize.Frame, resized bool) string {
 	all := noRanks
-	lines := slices.ContainsFunc(frames, func(f symbolize.Frame) bool { return f.Script() })
+	lines := slices.ContainsFunc(frames, func(f symbolize.Frame) bool { return identity.IsScript(&f) })
 	for i := range frames {
-		if !frames[i].Script() {
+		if !identity.IsScript(&frames[i]) {
 			all.include(ranksOf(frames[i].Module, frames[i].Function))
 		}
 	}

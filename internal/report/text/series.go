@@ -19,15 +19,14 @@ func SeriesName(s *series.Series) string {
 	return name
 }
 
-// AllWarnings are the warnings of a series and then those of its snapshots, with advice.
-func AllWarnings(s *series.Series, f option.Flags) []heapfile.Warning {
-	out := s.AllWarnings()
-	for i := range out {
-		if out[i].Kind == heapfile.WarnManyProcesses {
-			out[i].Msg += OtherProcesses(f)
+// Advise adds to the warnings of a series what to do about them.
+func Advise(warnings []heapfile.Warning, f option.Flags) []heapfile.Warning {
+	for i := range warnings {
+		if warnings[i].Kind == heapfile.WarnManyProcesses {
+			warnings[i].Msg += OtherProcesses(f)
 		}
 	}
-	return out
+	return warnings
 }
 
 // ShowAll is how to see all rows of a table.

@@ -109,8 +109,8 @@ func (c *Console) Complain(err error) {
 	}
 }
 
-// reworded returns the text of an error with the flags that it is about. Where it quotes one of the system
-// about a path, it says what to do instead.
+// reworded returns the text of an error with the flags that it is about. Where it quotes one of the
+// system about a path, it says what to do instead.
 func reworded(err error) string {
 	line := flagname.All().Reword(err)
 	var system *fs.PathError
