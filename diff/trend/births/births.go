@@ -75,21 +75,31 @@ func (f *Features) set(i Feature, v, low, high float64) {
 	f[i] = math.Max(low, math.Min(high, v))
 }
 
+// leastParts is the least number of parts of a series whose decline is looked at.
+const leastParts = 4
+
+// A container has fewer than someObjects blocks; hardlyOld is the share of the bytes in use up to which nothing is old.
+const someObjects, hardlyOld = 16, 0.1
+
 // Describe returns the features of a series that begins at a time and lasts for a span, in the unit of the births. It
-// returns nil if the births are not known.
+// returns nil if the births are not known, and for one container that grows in a process whose memory is of a few
+// moments: it is as old as its first element. Many objects that stay would be of many moments.
 func (b *Births) Describe(first, span, growth float64) *Features {
 	if b == nil {
 		return nil
 	}
 	a, ok := ageOf(b.List, first, span)
-	if !ok {
+	few := len(b.Cohorts) < leastParts
+	if !ok || few && a.old() > hardlyOld && a.objects[len(a.objects)-1] < someObjects {
 		return nil
 	}
 	var f Features
 	a.bornFeatures(&f, growth)
 	a.eighthFeatures(&f, growth)
 	a.objectFeatures(&f)
-	b.cohortFeatures(&f, growth)
+	if !few {
+		b.cohortFeatures(&f, growth)
+	}
 	return &f
 }
 
@@ -133,6 +143,9 @@ func (a *age) before(sum []float64, t float64) float64 {
 	return sum[i-1] + (sum[i]-sum[i-1])*(t-a.at[i-1])/(a.at[i]-a.at[i-1])
 }
 
+// old is the share of the bytes in use that was allocated in the first half, or before.
+func (a *age) old() float64 { return a.before(a.bytes, 1./2) / a.bytes[len(a.bytes)-1] }
+
 // eighths is the number of parts of the time.
 const eighths = 8
 
@@ -154,7 +167,7 @@ func (a *age) bornFeatures(f *Features, growth float64) {
 	f.set(Half, born(1./2), 0, mostBorn)
 	f.set(ThreeQuarters, born(3./4), 0, mostBorn)
 	f.set(SevenEighths, born(7./8), 0, mostBorn)
-	f.set(Old, a.before(a.bytes, 1./2)/all, 0, 1)
+	f.set(Old, a.old(), 0, 1)
 	f.set(Before, start/all, 0, 1)
 }
 
@@ -192,16 +205,10 @@ func (a *age) objectFeatures(f *Features) {
 	}
 }
 
-// leastParts is the least number of parts whose decline is looked at.
-const leastParts = 4
-
 // cohortFeatures tell how much of what was allocated in some parts of the series, and was in use after them, is still
 // in use later: all of it if nothing frees it, and little if it is evicted or expires.
 func (b *Births) cohortFeatures(f *Features, growth float64) {
 	n := len(b.Cohorts)
-	if n < leastParts {
-		return
-	}
 	quarter, half, late, end := max(0, n/4-1), n/2-1, 3*n/4-1, n-1
 	least := growth / 200
 	// share is that of the bytes of some parts, both ends included, in use after one part, which are after a later one.

@@ -77,9 +77,13 @@ func TestSessions(t *testing.T) {
 // TestUnknown: births of an early snapshot do not describe the end, and those of nothing describe nothing.
 func TestUnknown(t *testing.T) {
 	b, growth := growing(math.Inf(1))
-	early := Births{List: b.List[:points/3]}
+	early := Births{List: b.List[:points/3], Cohorts: b.Cohorts}
 	require.Nil(t, early.Describe(0, last, growth))
-	nothing := Births{List: []Birth{{Before: last}}}
+	many := Births{List: b.List, Cohorts: b.Cohorts[:3]}
+	require.NotNil(t, many.Describe(0, last, growth))
+	container := Births{List: []Birth{{Before: 1, Objects: 1, Bytes: growth}, {Before: last}}}
+	require.Nil(t, container.Describe(0, last, growth))
+	nothing := Births{List: []Birth{{Before: last}}, Cohorts: b.Cohorts}
 	require.Nil(t, nothing.Describe(0, last, growth))
 	require.Nil(t, (*Births)(nil).Describe(0, last, growth))
 }
