@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/holders"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
-	"github.com/heaplapse/heaplapse/internal/record"
+	"github.com/heaplapse/heaplapse/internal/record/running"
 	holdersreport "github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -85,15 +85,15 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 		}
 		return f.Render(a.Out, &holdersreport.RSS{Result: result, Width: width})
 	}
-	running, recorded := record.RunningOf(pid)
-	look, err := holders.Ask(ctx, pid, holders.Question{Groups: f.top, Sites: recorded, Image: running.Image, Options: o})
+	recording, recorded := running.Of(pid)
+	look, err := holders.Ask(ctx, pid, holders.Question{Groups: f.top, Sites: recorded, Image: recording.Image, Options: o})
 	if err != nil {
 		return err
 	}
 	r := &holdersreport.Report{Look: look, Top: f.top, All: a.Verbose, Width: width, Flags: flagname.All()}
 	if recorded {
 		source := &pipeline.Source{Process: strconv.Itoa(pid), Symbols: symbols}
-		in, seen, err := a.Pipeline().Seen(ctx, running.Dir, look, source)
+		in, seen, err := a.Pipeline().Seen(ctx, recording.Dir, look, source)
 		if err != nil {
 			a.Warn("the lines of code are not named: " + err.Error())
 			return f.Render(a.Out, r)

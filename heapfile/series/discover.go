@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/spelling"
 	"github.com/heaplapse/heaplapse/internal/spool"
@@ -167,7 +168,11 @@ func (d *discovery) addDir(dir string) error {
 		if other := elsewhere(dir, entries); other != "" {
 			return fmt.Errorf("%s: %w in this directory, but %s", dir, ErrNoSnapshots, other)
 		}
-		return fmt.Errorf("%s: %w in this directory (%s)%s", dir, ErrNoSnapshots, names, failureOf(dir))
+		err := fmt.Errorf("%s: %w in this directory (%s)", dir, ErrNoSnapshots, names)
+		if m, unread := manifest.Load(dir); unread == nil && m != nil && m.Failure() != "" {
+			err = fmt.Errorf("%w: %s", err, m.Failure())
+		}
+		return err
 	}
 	return nil
 }
@@ -188,7 +193,7 @@ func elsewhere(dir string, entries []fs.DirEntry) string {
 	if len(below) == 0 {
 		return ""
 	}
-	return "below it: name one of " + firstOf(below)
+	return "below it: name one of " + manifest.FirstOf(below)
 }
 
 func holdsSnapshots(dir string) bool {

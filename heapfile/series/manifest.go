@@ -85,8 +85,14 @@ func (s *recorded) snapshot(path string) (manifest.Snapshot, bool) {
 // warnings returns a warning for each manifest that cannot be used, and one for each that has
 // processes that were not recorded. The given processes have snapshots.
 func (k manifests) warnings(processes []Process) (out []heapfile.Warning) {
+	wrote := func(pid int) bool {
+		return slices.ContainsFunc(processes, func(p Process) bool { return p.PID == pid })
+	}
 	for _, s := range k {
-		kind, text := heapfile.WarnRecording, s.refused(processes)
+		kind, text := heapfile.WarnRecording, ""
+		if s.Manifest != nil {
+			text = s.Refused(wrote)
+		}
 		if s.err != nil {
 			kind, text = heapfile.WarnManifest, s.err.Error()+"; the manifest is not used"
 		}
@@ -132,7 +138,7 @@ func (s *recorded) describe(p *Process) {
 			p.Command, p.Exe, p.Link, p.parent = r.Command, r.Exe, r.Link, r.Parent
 		}
 	}
-	p.End = endOf(s.Manifest, p.PID)
+	p.End = s.Manifest.EndOf(p.PID)
 }
 
 // useManifest adds what the manifest says of the series. It returns the times of the snapshots, or
@@ -204,7 +210,7 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 		return nil, 0 // processes of a recording end at different times
 	}
 	if parent := s.Process.parent; parent != 0 {
-		if end := endOf(s.Manifest, parent); end != nil {
+		if end := s.Manifest.EndOf(parent); end != nil {
 			return end, parent
 		}
 	}
@@ -252,15 +258,5 @@ func (s *Series) RecordingEnd() *manifest.End {
 	if s.Manifest == nil {
 		return nil
 	}
-	return endOf(s.Manifest, 0)
-}
-
-// endOf returns the last entry about the end of a process.
-func endOf(m *manifest.Manifest, pid int) *manifest.End {
-	for i := len(m.Ends) - 1; i >= 0; i-- {
-		if m.Ends[i].PID == pid {
-			return &m.Ends[i]
-		}
-	}
-	return nil
+	return s.Manifest.EndOf(0)
 }

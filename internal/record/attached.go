@@ -4,12 +4,10 @@ package record
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/container"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/running"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -122,7 +121,7 @@ func (o *AttachOptions) choose() (err error) {
 // refuseRecorder returns a refusal of a process of heaplapse, such as that of record, which a user may take for the
 // program that it records. It returns nil for other processes.
 func refuseRecorder(pid int, info proc.Info) error {
-	if !isHeaplapse(pid) {
+	if !running.IsHeaplapse(pid) {
 		return nil
 	}
 	command := strings.Join(info.Command[:min(len(info.Command), 2)], " ")
@@ -141,13 +140,6 @@ func refuseRecorder(pid int, info proc.Info) error {
 func recordedProgram(pid int) (name string, ok bool) {
 	info, ok := proc.Read(pid)
 	return filepath.Base(info.Exe), ok && info.Exe != "" && !program.IsWrapper(info.Exe)
-}
-
-// isHeaplapse reports whether a process runs any build of this program.
-func isHeaplapse(pid int) bool {
-	own, ok := debug.ReadBuildInfo()
-	other, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
-	return ok && err == nil && own.Main.Path != "" && own.Main.Path == other.Main.Path
 }
 
 // begin attaches to the process, and to those of its descendants that are in the scope.

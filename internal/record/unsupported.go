@@ -67,12 +67,3 @@ func (p *Plan) Run(context.Context) (Outcome, error) {
 	_, err := Prepare(p.Options)
 	return Outcome{}, err
 }
-
-// Running is a recording that another heaplapse makes of a process.
-type Running struct {
-	Dir   string
-	Image int
-}
-
-// RunningOf returns false: recording requires Linux.
-func RunningOf(int) (Running, bool) { return Running{}, false }

@@ -1,28 +1,31 @@
 //go:build linux
 
-package record
+// Package running finds the recordings that other processes of heaplapse are making.
+package running
 
 import (
 	"cmp"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
-// Running is a recording that another heaplapse makes of a process.
-type Running struct {
+// Recording is one that another heaplapse is making of a process.
+type Recording struct {
 	// Dir is its directory, and Image the number of the process image.
 	Dir   string
 	Image int
 }
 
-// RunningOf returns the recording that is being made of a process, or false if there is none, or if that cannot be
+// Of returns the recording that is being made of a process, or false if there is none, or if that cannot be
 // seen. The recorder holds the file of its events open.
-func RunningOf(pid int) (r Running, ok bool) {
+func Of(pid int) (r Recording, ok bool) {
 	recorders, _ := filepath.Glob("/proc/[0-9]*/fd")
 	for _, dir := range recorders {
 		entries, _ := os.ReadDir(dir) // those of others are empty
@@ -36,7 +39,7 @@ func RunningOf(pid int) (r Running, ok bool) {
 				continue
 			}
 			if _, err := os.Stat(path); err == nil { // the recorder may be in another root directory
-				r, ok = Running{filepath.Dir(path), image}, true
+				r, ok = Recording{filepath.Dir(path), image}, true
 			}
 		}
 	}
@@ -58,5 +61,12 @@ func imageOf(name string, pid int) (image int, ok bool) {
 // isRecorder reports whether the descriptors in a directory are those of heaplapse.
 func isRecorder(dir string) bool {
 	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
-	return err == nil && isHeaplapse(pid)
+	return err == nil && IsHeaplapse(pid)
+}
+
+// IsHeaplapse reports whether a process runs any build of this program.
+func IsHeaplapse(pid int) bool {
+	own, ok := debug.ReadBuildInfo()
+	other, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
+	return ok && err == nil && own.Main.Path != "" && own.Main.Path == other.Main.Path
 }

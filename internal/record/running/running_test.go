@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package running
 
 import (
 	"testing"
