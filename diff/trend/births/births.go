@@ -78,28 +78,25 @@ func (f *Features) set(i Feature, v, low, high float64) {
 // leastParts is the least number of parts of a series whose decline is looked at.
 const leastParts = 4
 
-// A container has fewer than someObjects blocks; hardlyOld is the share of the bytes in use up to which nothing is old.
-const someObjects, hardlyOld = 16, 0.1
+// someObjects is the number of objects from which births tell something. Fewer may be the blocks of a container that
+// grows: it is as old as its first element if realloc resizes it, and as its last copy otherwise.
+const someObjects = 16
 
 // Describe returns the features of a series that begins at a time and lasts for a span, in the unit of the births. It
-// returns nil if the births are not known, and for one container that grows in a process whose memory is of a few
-// moments: it is as old as its first element. Many objects that stay would be of many moments.
+// returns nil if the births are not known, or those of a few objects.
 func (b *Births) Describe(first, span, growth float64) *Features {
 	if b == nil {
 		return nil
 	}
 	a, ok := ageOf(b.List, first, span)
-	few := len(b.Cohorts) < leastParts
-	if !ok || few && a.old() > hardlyOld && a.objects[len(a.objects)-1] < someObjects {
+	if !ok || a.objects[len(a.objects)-1] < someObjects {
 		return nil
 	}
 	var f Features
 	a.bornFeatures(&f, growth)
 	a.eighthFeatures(&f, growth)
 	a.objectFeatures(&f)
-	if !few {
-		b.cohortFeatures(&f, growth)
-	}
+	b.cohortFeatures(&f, growth)
 	return &f
 }
 
@@ -209,6 +206,9 @@ func (a *age) objectFeatures(f *Features) {
 // in use later: all of it if nothing frees it, and little if it is evicted or expires.
 func (b *Births) cohortFeatures(f *Features, growth float64) {
 	n := len(b.Cohorts)
+	if n < leastParts {
+		return
+	}
 	quarter, half, late, end := max(0, n/4-1), n/2-1, 3*n/4-1, n-1
 	least := growth / 200
 	// share is that of the bytes of some parts, both ends included, in use after one part, which are after a later one.
