@@ -86,7 +86,8 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 		return f.Render(a.Out, &holdersreport.RSS{Result: result, Width: width})
 	}
 	recording, recorded := running.Of(pid)
-	look, err := holders.Ask(ctx, pid, holders.Question{Groups: f.top, Sites: recorded, Image: recording.Image, Options: o})
+	q := holders.Question{Groups: f.top, Sites: recorded, Image: recording.Image, Options: o}
+	look, err := holders.Ask(ctx, pid, q)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ func (m *Manifest) EndOf(pid int) *End {
 	return nil
 }
 
-// Refused tells which processes the built-in engine did not record, and why, of those that have written no snapshots; ""
-// if there are none.
+// Refused tells which processes the built-in engine did not record, and why, of those that have written
+// no snapshots; "" if there are none.
 func (m *Manifest) Refused(wrote func(pid int) bool) string {
 	var texts []string
 	for _, p := range m.Problems {

@@ -17,8 +17,8 @@ var errNoTimes = errors.New("the times of the snapshots are not known")
 // OlderThan returns that of the options with which the series was opened.
 func (s *Series) OlderThan() time.Duration { return s.than }
 
-// Moment returns the time before which the memory of a snapshot was allocated, as its births tell it: a moment after that
-// of the snapshot. It is the time of the snapshot if there are no births.
+// Moment returns the time before which the memory of a snapshot was allocated, as its births tell it: a
+// moment after that of the snapshot. It is the time of the snapshot if there are no births.
 func (s *Series) Moment(index int) (time.Time, error) {
 	if !s.Clock.Source.IsTime() {
 		return time.Time{}, fmt.Errorf("%s: %w", s.Heads[index].Path, errNoTimes)

@@ -43,8 +43,9 @@ type Look struct {
 	Resident json.RawMessage `json:"resident,omitempty"`
 }
 
-// LeastOld is the number of live samples from the first half of a recording that a line of the program must have, so
-// that what holds them is told. If all its live samples are from there, as in a table that is resized, fewer are enough.
+// LeastOld is the number of live samples from the first half of a recording that a line of the program
+// must have, so that what holds them is told. If all its live samples are from there, as in a table
+// that is resized, fewer are enough.
 const LeastOld = 8
 
 // Site is about the live samples of one call path that are from the first half of a recording. Looked is 0 if there are
