@@ -248,7 +248,8 @@ func (r *typeReader) children(depth int, variant bool) {
 	for a := r.next(); a != nil && !r.c.Failed; a = r.next() {
 		var e encoding.Entry
 		switch a.Tag {
-		case encoding.TagMember, encoding.TagInheritance, encoding.TagSubrange, encoding.TagTypeParameter, encoding.TagTypedef:
+		case encoding.TagMember, encoding.TagInheritance, encoding.TagSubrange, encoding.TagTypeParameter,
+			encoding.TagTypedef:
 			a.Read(&r.c, r.Shape, &e)
 			r.add(&e, variant)
 		case encoding.TagVariantPart, encoding.TagVariant:
