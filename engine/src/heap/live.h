@@ -48,9 +48,9 @@ static inline bool hl_live_maybe(const void *p) {
 // then.)
 bool hl_live_has(const void *p, uint32_t *number);
 
-// hl_live_add adds a sample, and gives it a number if it has none (HL_ANY). It returns false if there is no memory for it.
-// If p is in the table, it was freed, but not removed: *stale is then what it was, and *was_stale
-// is set.
+// hl_live_add adds a sample, and gives it a number if it has none (HL_ANY). It returns false if
+// there is no memory for it. If p is in the table, it was freed, but not removed: *stale is then
+// what it was, and *was_stale is set.
 bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bool *was_stale);
 
 // hl_live_remove removes a sample. It returns false if p is none, or has another number.

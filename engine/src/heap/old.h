@@ -30,8 +30,8 @@ static inline size_t hl_old_size(void *p, size_t size) {
 // allocator below CPython's, if it was large, and forgets it.
 size_t hl_old_inner(void);
 
-// hl_old_note is hl_note for the result of a realloc of a block of size old, 0 if that is not known.
-// freed is what was recorded of the block: a sample of the result keeps its number.
+// hl_old_note is hl_note for the result of a realloc of a block of size old, 0 if that is not
+// known. freed is what was recorded of the block: a sample of the result keeps its number.
 HL_COLD void *hl_old_note(void *q, size_t size, size_t old, const struct hl_live *freed);
 
 #endif

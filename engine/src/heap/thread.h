@@ -16,7 +16,7 @@ struct hl_thread {
     uint32_t unpolled;  // samples and mappings before hl_python_poll is called again
     int32_t id;         // number of the thread, now and then, to find out whether it still lives
     size_t reallocated, became; // see hl_old_inner
-    uint32_t number; // of the next sample; HL_ANY: a new one. See hl_old_note
+    uint32_t number;            // of the next sample; HL_ANY: a new one. See hl_old_note
 } __attribute__((aligned(64)));
 
 // Between hl_enter and hl_leave, left is HL_INSIDE minus what the calls within have counted.
