@@ -54,7 +54,7 @@ func TestFindRejectsPrograms(t *testing.T) {
 	}{
 		static: {125, "static is statically linked: no allocator can be preloaded into it"},
 		docker: {125, "docker starts programs in containers, where record does not reach them: let the container run " +
-			"heaplapse record -- CMD, or record it from the host: heaplapse attach --container NAME"},
+			"heaplapse record -- CMD, or record it from the host: heaplapse attach $(docker inspect -f '{{.State.Pid}}' NAME)"},
 		write("i386", header(elf.ELFCLASS32, elf.EM_386)): {125, "i386 is a 32-bit program: only 64-bit programs are supported"},
 		write("other", header(elf.ELFCLASS64, foreign)): {125, "other is for " + machineName(foreign) +
 			", but this heaplapse is for " + machineName(OwnMachine())},
