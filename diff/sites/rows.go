@@ -2,6 +2,7 @@ package sites
 
 import (
 	"encoding/binary"
+	"iter"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 )
@@ -64,19 +65,30 @@ func (r *rows) addToLast(c counts) {
 	r.append(sum)
 }
 
+// all iterates over the snapshots that show the stack, and its counts there.
+func (r *rows) all() iter.Seq2[int, counts] {
+	return func(yield func(int, counts) bool) {
+		var sum, more counts
+		k := 0
+		for n := 0; n <= len(r.runs); n++ {
+			run := r.nth(n)
+			for i := run.from; i < run.to; i++ {
+				more, k = next(r.data, k)
+				sum.bytes += more.bytes
+				sum.objects += more.objects
+				sum.alloc += more.alloc
+				if !yield(int(i), sum) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // addTo adds all rows to a column.
 func (r *rows) addTo(c *Column) {
-	var sum, more counts
-	k := 0
-	for n := 0; n <= len(r.runs); n++ {
-		run := r.nth(n)
-		for i := run.from; i < run.to; i++ {
-			more, k = next(r.data, k)
-			sum.bytes += more.bytes
-			sum.objects += more.objects
-			sum.alloc += more.alloc
-			c.add(int(i), sum.bytes, sum.objects, sum.alloc)
-		}
+	for i, of := range r.all() {
+		c.add(i, of.bytes, of.objects, of.alloc)
 	}
 }
 
@@ -93,17 +105,9 @@ func (r *rows) inUse(snapshot int) int64 {
 	if int32(snapshot) == r.run.to-1 {
 		return r.last.bytes
 	}
-	var bytes int64
-	var more counts
-	k := 0
-	for n := 0; n <= len(r.runs); n++ {
-		run := r.nth(n)
-		for i := run.from; i < run.to; i++ {
-			more, k = next(r.data, k)
-			bytes += more.bytes
-			if int(i) == snapshot {
-				return bytes
-			}
+	for i, of := range r.all() {
+		if i == snapshot {
+			return of.bytes
 		}
 	}
 	return 0
@@ -111,34 +115,10 @@ func (r *rows) inUse(snapshot int) int64 {
 
 // next reads the differences at an index, and returns the index after them.
 func next(data []byte, k int) (counts, int) {
-	var c counts
-	c.bytes, k = varint(data, k)
-	c.objects, k = varint(data, k)
-	c.alloc, k = varint(data, k)
-	return c, k
-}
-
-// varint reads a number as [binary.Varint] does. Most have one byte or two.
-func varint(data []byte, k int) (int64, int) {
-	x := uint64(data[k])
-	if x >= 0x80 {
-		if next := uint64(data[k+1]); next < 0x80 {
-			x, k = x&0x7f|next<<7, k+1
-		} else {
-			x, k = long(data, k)
-		}
+	var v [3]int64
+	for i := range v {
+		value, n := binary.Varint(data[k:])
+		v[i], k = value, k+n
 	}
-	return int64(x>>1) ^ -int64(x&1), k + 1
-}
-
-// long reads a number of several bytes, and returns the index of the last one.
-func long(data []byte, k int) (x uint64, last int) {
-	for shift := 0; ; shift += 7 {
-		b := data[k]
-		x |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return x, k
-		}
-		k++
-	}
+	return counts{v[0], v[1], v[2]}, k
 }
