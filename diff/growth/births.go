@@ -6,11 +6,16 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// birthsOf tells when the memory of some call paths was allocated; nil if that is not known.
-func (w *window) birthsOf(a *ages.Ages, ids []symbolize.SiteID) *births.Births {
-	if a == nil {
+// births returns what tells when the memory of some call paths was allocated; nil if nothing does.
+func (j *judgement) births(ids []symbolize.SiteID) func() *births.Births {
+	if j.ages == nil {
 		return nil
 	}
+	return func() *births.Births { return j.window.birthsOf(j.ages, ids) }
+}
+
+// birthsOf tells when the memory of some call paths was allocated.
+func (w *window) birthsOf(a *ages.Ages, ids []symbolize.SiteID) *births.Births {
 	var out births.Births
 	first := w.series.Clock.Times[w.First]
 	for _, b := range a.Births(ids) {

@@ -40,7 +40,7 @@ func curvesOf(w window, all columns) curves {
 			column := c.column(symbolize.SiteID(i))
 			first, last := c.ends(column)
 			c.gained[i] = last - first
-			addVisible(visible, column)
+			addVisible(visible, column, 1)
 			if live := c.live(column); changes(live) && trend.Early(live) >= leastRising {
 				some = append(some, trend.Rise(live))
 			}
@@ -181,20 +181,11 @@ func floats(list []int64, indices []int) []float64 {
 	return pick(out, indices)
 }
 
-// addVisible adds the visible values of a column to a sum.
-func addVisible(sum []int64, c sites.Column) {
+// addVisible adds the visible values of a column to a sum, or subtracts them: times −1.
+func addVisible(sum []int64, c sites.Column, times int64) {
 	for i, b := range c.Bytes {
 		if b != sites.Hidden {
-			sum[i] += b
-		}
-	}
-}
-
-// subtractVisible subtracts the visible values of a column from a sum.
-func subtractVisible(sum []int64, c sites.Column) {
-	for i, b := range c.Bytes {
-		if b != sites.Hidden {
-			sum[i] -= b
+			sum[i] += times * b
 		}
 	}
 }

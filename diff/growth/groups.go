@@ -32,14 +32,15 @@ func groupsOf(c *curves, symbols *symbolize.Symbols, blamer *class.Blamer, o Opt
 	for i, gained := range c.gained {
 		path := symbolize.SiteID(i)
 		if !o.Filter.Keep(symbols.SiteStack(path)) {
-			subtractVisible(g.visible, c.column(path))
+			addVisible(g.visible, c.column(path), -1)
 			continue
 		}
 		g.kept++
 		if e := suppressor.Entry(path); e != nil {
 			g.suppressed = withSuppressed(g.suppressed, Suppressed{e, 1, gained})
-			subtractVisible(g.visible, c.column(path))
-			addVisible(suppressed, c.column(path))
+			column := c.column(path)
+			addVisible(g.visible, column, -1)
+			addVisible(suppressed, column, 1)
 			continue
 		}
 		n, added := index.Number(keys.Of(path))

@@ -34,7 +34,7 @@ func (j *judgement) heap(g *groups) heap {
 			p.Work = j.work.appendTo(p.Work, i-w.First)
 			p.Live = append(p.Live, float64(size(i)))
 		}
-		p.Births = w.birthsOf(j.ages, paths)
+		p.Births = j.births(paths)
 		return trend.Judge(p, j.options)
 	}
 	h := heap{

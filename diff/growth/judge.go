@@ -228,7 +228,7 @@ func (j *judgement) judge(
 	ids []symbolize.SiteID, column sites.Column, gained int64, importShare, inStep float64,
 ) trend.Verdict {
 	p := j.points(column, j.work)
-	p.Births = j.birthsOf(j.ages, ids)
+	p.Births = j.births(ids)
 	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*gained > j.heapGained
 	p.Growers, p.Share = j.cohort.growers, float64(gained)/float64(max(1, j.heapGained))
 	p.ImportShare = importShare
@@ -269,7 +269,7 @@ func (j *judgement) allImporting(groups [][]symbolize.SiteID) (importing, others
 func (j *judgement) sum(ids []symbolize.SiteID) []int64 {
 	sum := make([]int64, len(j.series.Heads))
 	for _, id := range ids {
-		addVisible(sum, j.column(id))
+		addVisible(sum, j.column(id), 1)
 	}
 	return sum
 }

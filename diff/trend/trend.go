@@ -42,8 +42,9 @@ type Points struct {
 	// process, such as that of a module that is imported. It names what does not leak, and does not
 	// change the probability.
 	ImportShare float64
-	// Births tell when what is in use at the end was allocated, in the unit of T; nil if unknown.
-	Births *births.Births
+	// Births, which may be nil, tells when what is in use at the end was allocated, in the unit of T; nil
+	// if that is unknown. It is called if the series grew.
+	Births func() *births.Births
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points
@@ -138,7 +139,9 @@ func (s *series) judgeGrown(v Verdict, l line, growth float64) Verdict {
 	}
 	c := s.curves()
 	v.Features = s.features(l, c, growth)
-	v.Births = s.Births.Describe(s.T[0], s.span, growth)
+	if s.Births != nil {
+		v.Births = s.Births().Describe(s.T[0], s.span, growth)
+	}
 	v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 	v.setLabel(min(Confidence(&v.Features, v.Births), s.mostConfidence(l)), s.leakAt)
 	if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
