@@ -1,6 +1,10 @@
 package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+)
 
 // Feature is one of the numbers that distinguish a leak from what looks like one. Each is
 // dimensionless: it means the same for a small heap and a large one, for an hour and a week.
@@ -122,10 +126,7 @@ func (f *Features) Measured() bool { return f[FeaturePoints] != 0 }
 
 // set stores a number within bounds, 0 if it is undefined.
 func (f *Features) set(i Feature, v, low, high float64) {
-	if math.IsNaN(v) {
-		v = 0
-	}
-	f[i] = math.Max(low, math.Min(high, v))
+	f[i] = stats.Within(v, low, high)
 }
 
 // features describes a series. Each group is computed from the series alone, its line and its

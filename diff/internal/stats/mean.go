@@ -6,14 +6,16 @@ import (
 	"slices"
 )
 
-// Mean returns the arithmetic mean, NaN of no values.
-func Mean(v []float64) float64 {
-	s := 0.0
+// Sum returns the sum of some values.
+func Sum(v []float64) (s float64) {
 	for _, x := range v {
 		s += x
 	}
-	return s / float64(len(v))
+	return s
 }
+
+// Mean returns the arithmetic mean, NaN of no values.
+func Mean(v []float64) float64 { return Sum(v) / float64(len(v)) }
 
 // SumSquares returns the sum of the squared distances from the mean.
 func SumSquares(v []float64) float64 {
@@ -23,6 +25,14 @@ func SumSquares(v []float64) float64 {
 		s += (x - m) * (x - m)
 	}
 	return s
+}
+
+// Within returns a number within bounds, 0 if it is undefined.
+func Within(v, low, high float64) float64 {
+	if math.IsNaN(v) {
+		v = 0
+	}
+	return math.Max(low, math.Min(high, v))
 }
 
 // Median returns the median, 0 of no values. Of an even number it is the mean of the middle two.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
 // Births tell when what a series has in use at its end was allocated.
@@ -69,10 +71,7 @@ type Features [FeatureCount]float64
 
 // set stores a number within bounds, 0 if it is undefined.
 func (f *Features) set(i Feature, v, low, high float64) {
-	if math.IsNaN(v) {
-		v = 0
-	}
-	f[i] = math.Max(low, math.Min(high, v))
+	f[i] = stats.Within(v, low, high)
 }
 
 // leastParts is the least number of parts of a series whose decline is looked at.
@@ -175,12 +174,12 @@ func (a *age) eighthFeatures(f *Features, growth float64) {
 	f.set(Fall, logRatio(parts[6], parts[7], growth/200), -6, 6)
 	f.set(PairFall, logRatio(parts[4]+parts[5], parts[6]+parts[7], growth/200), -6, 6)
 	earlier := parts[:eighths-1]
-	f.set(Trend, logRatio(sumOf(earlier[4:]), sumOf(earlier[:3]), growth/100), -5, 5)
+	f.set(Trend, logRatio(stats.Sum(earlier[4:]), stats.Sum(earlier[:3]), growth/100), -5, 5)
 	squares := 0.
 	for _, b := range earlier {
 		squares += b * b
 	}
-	sum := sumOf(earlier)
+	sum := stats.Sum(earlier)
 	f.set(Evenness, sum*sum/squares/float64(len(earlier)), 0, 1)
 	slices.Sort(earlier)
 	f.set(Least, earlier[0]/unit, 0, mostBorn)
@@ -213,7 +212,7 @@ func (b *Births) cohortFeatures(f *Features, growth float64) {
 	least := growth / 200
 	// share is that of the bytes of some parts, both ends included, in use after one part, which are after a later one.
 	share := func(from, to, early, later int) float64 {
-		return (sumOf(b.Cohorts[later][from:to+1]) + least) / (sumOf(b.Cohorts[early][from:to+1]) + least)
+		return (stats.Sum(b.Cohorts[later][from:to+1]) + least) / (stats.Sum(b.Cohorts[early][from:to+1]) + least)
 	}
 	const most = 1.5
 	f.set(Settled, share(0, half, late, end), 0, most)
@@ -225,15 +224,8 @@ func (b *Births) cohortFeatures(f *Features, growth float64) {
 		before, after = before+b.Cohorts[part][part], after+b.Cohorts[part+1][part]
 	}
 	f.set(Next, after/before, 0, most)
-	died := sumOf(b.Cohorts[late][:half+1]) - sumOf(b.Cohorts[end][:half+1])
+	died := stats.Sum(b.Cohorts[late][:half+1]) - stats.Sum(b.Cohorts[end][:half+1])
 	f.set(Died, died/growth, -1, mostBorn)
-}
-
-func sumOf(list []float64) (sum float64) {
-	for _, v := range list {
-		sum += v
-	}
-	return sum
 }
 
 // logRatio is ln of a/b, both raised a little.
