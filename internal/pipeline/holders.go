@@ -20,13 +20,14 @@ type Holders map[symbolize.SiteID]HeldSite
 // HeldSite is what was seen of a site: its live samples, and those of them from the first half of
 // the recording.
 type HeldSite struct {
+	Live int `json:"live"`
+	Old  int `json:"old"`
 	answer.Held
-	Live, Old int
 }
 
 // Add adds what was seen of one call path of a site.
 func (h Holders) Add(site symbolize.SiteID, a *answer.Site) {
-	h[site] = h[site].with(HeldSite{a.Held, a.Live, a.Old})
+	h[site] = h[site].with(HeldSite{a.Live, a.Old, a.Held})
 }
 
 // Of returns what was seen of some sites together.
@@ -39,7 +40,7 @@ func (h Holders) Of(members []symbolize.SiteID) (seen HeldSite) {
 }
 
 func (s HeldSite) with(other HeldSite) HeldSite {
-	return HeldSite{join(s.Held, other.Held), s.Live + other.Live, s.Old + other.Old}
+	return HeldSite{s.Live + other.Live, s.Old + other.Old, join(s.Held, other.Held)}
 }
 
 func join(a, b answer.Held) answer.Held {

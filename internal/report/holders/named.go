@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -17,21 +18,18 @@ type NamedSite struct {
 }
 
 // NamedSites returns what was seen of the sites of a series, those with most old samples first.
-func NamedSites(in *pipeline.Input, seen pipeline.Holders, o siteview.Options) []NamedSite {
+func NamedSites(in *pipeline.Input, seen pipeline.Holders, o siteview.Options) (list []NamedSite) {
 	d := siteview.NewDescriber(in.Symbols, o)
 	rows := map[siteview.Blame][]symbolize.SiteID{}
-	titles := map[siteview.Blame]string{}
 	for id := range seen {
-		v := d.View([]symbolize.SiteID{id})
-		blame := v.Blame
+		blame := d.View([]symbolize.SiteID{id}).Blame
 		blame.Own, blame.Script = nil, nil // those of the call path
 		rows[blame] = append(rows[blame], id)
-		titles[blame] = cmp.Or(v.Title()+"  "+v.Where, titles[blame])
 	}
-	var list []NamedSite
 	for blame, ids := range rows {
 		slices.Sort(ids)
-		list = append(list, NamedSite{blame, titles[blame], seen.Of(ids)})
+		v := d.View(ids[:1])
+		list = append(list, NamedSite{blame, text.Join("  ", v.Title(), v.Where), seen.Of(ids)})
 	}
 	slices.SortFunc(list, func(a, b NamedSite) int {
 		return cmp.Or(cmp.Compare(b.Old, a.Old), cmp.Compare(b.Live, a.Live), cmp.Compare(a.title, b.title))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -65,7 +64,8 @@ func (r *Report) sites(line func(format string, args ...any)) {
 	for i := range r.Sites[:min(len(r.Sites), r.Top)] {
 		s := &r.Sites[i]
 		line("")
-		line("%s: %s, %s of them among the older half of all", s.title, units.Count(s.Live, "live sample"), units.Grouped(int64(s.Old)))
+		line("%s: %s, %s of them among the older half of all", s.title,
+			units.Count(s.Live, "live sample"), units.Grouped(int64(s.Old)))
 		r.held(&s.Held, line)
 	}
 }
@@ -105,21 +105,8 @@ func stopped(d time.Duration) string { return d.Round(100 * time.Microsecond).St
 
 // JSON writes the look.
 func (r *Report) JSON(w io.Writer) error {
-	out := struct {
+	return text.WriteJSON(w, struct {
 		*answer.Look
-		Lines []lineJSON `json:"lines,omitempty"`
-	}{Look: r.Look}
-	for i := range r.Sites {
-		s := &r.Sites[i]
-		out.Lines = append(out.Lines, lineJSON{s.Blame, s.Live, s.Old, s.Held})
-	}
-	return text.WriteJSON(w, out)
-}
-
-// lineJSON is what was seen of a line of code.
-type lineJSON struct {
-	siteview.Blame
-	Live int `json:"live"`
-	Old  int `json:"old"`
-	answer.Held
+		Lines []NamedSite `json:"lines,omitempty"`
+	}{r.Look, r.Sites})
 }
