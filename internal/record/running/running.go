@@ -1,27 +1,17 @@
 //go:build linux
 
-// Package running finds the recordings that other processes of heaplapse are making.
 package running
 
 import (
-	"cmp"
 	"debug/buildinfo"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
-
-// Recording is one that another heaplapse is making of a process.
-type Recording struct {
-	// Dir is its directory, and Image the number of the process image.
-	Dir   string
-	Image int
-}
 
 // Of returns the recording that is being made of a process, or false if there is none, or if that cannot be
 // seen. The recorder holds the file of its events open.
@@ -34,7 +24,7 @@ func Of(pid int) (r Recording, ok bool) {
 			if err != nil {
 				continue
 			}
-			image, named := imageOf(filepath.Base(path), pid)
+			image, named := written.ImageOf(filepath.Base(path), pid, written.EventsSuffix)
 			if !named || ok && image <= r.Image || !isRecorder(dir) {
 				continue
 			}
@@ -44,18 +34,6 @@ func Of(pid int) (r Recording, ok bool) {
 		}
 	}
 	return r, ok
-}
-
-// imageOf returns the number of the image of a process whose events have a file of the given name.
-func imageOf(name string, pid int) (image int, ok bool) {
-	stem, ok := strings.CutSuffix(name, written.EventsSuffix)
-	if !ok {
-		return 0, false
-	}
-	_, rest, ok := strings.Cut(stem, fmt.Sprintf(".%d", pid))
-	number, inImage := strings.CutPrefix(rest, ".")
-	image, err := strconv.Atoi(cmp.Or(number, "0"))
-	return image, ok && (rest == "" || inImage && number != "" && err == nil)
 }
 
 // isRecorder reports whether the descriptors in a directory are those of heaplapse.

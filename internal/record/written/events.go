@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -102,6 +103,19 @@ func ImageName(prefix string, pid, image int, suffix string) string {
 		return fmt.Sprintf("%s.%d%s", prefix, pid, suffix)
 	}
 	return fmt.Sprintf("%s.%d.%d%s", prefix, pid, image, suffix)
+}
+
+// ImageOf returns the number of the image of a process whose file with a suffix has the given name: the inverse of
+// [ImageName] with any prefix.
+func ImageOf(name string, pid int, suffix string) (image int, ok bool) {
+	stem, ok := strings.CutSuffix(name, suffix)
+	if !ok {
+		return 0, false
+	}
+	_, rest, ok := strings.Cut(stem, fmt.Sprintf(".%d", pid))
+	number, inImage := strings.CutPrefix(rest, ".")
+	image, err := strconv.Atoi(cmp.Or(number, "0"))
+	return image, ok && (rest == "" || inImage && number != "" && err == nil)
 }
 
 // Of returns the event of a snapshot, or nil if there is none.

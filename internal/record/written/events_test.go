@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -125,4 +126,16 @@ func TestMalformedEvents(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "p.7.events.jsonl")))
 	require.Nil(t, NewEvents(filepath.Join(dir, "p")).Of(snapshotNamed(1)), "a link is not followed")
+}
+
+func TestImageOf(t *testing.T) {
+	for name, want := range map[string]int{
+		"python3.11.4711.events.jsonl": 0, "python3.4711.2.events.jsonl": 2, "python3.11.47110.events.jsonl": -1,
+		"python3.4711.frames.jsonl": -1, "python3.4711.x.events.jsonl": -1, "4711.12.events.jsonl": -1, "a.4711..events.jsonl": -1,
+	} {
+		image, ok := ImageOf(name, 4711, EventsSuffix)
+		if assert.Equal(t, want >= 0, ok, name) && ok {
+			assert.Equal(t, want, image, name)
+		}
+	}
 }
