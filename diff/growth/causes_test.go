@@ -31,8 +31,8 @@ func TestCodeOfModulesIsNoCause(t *testing.T) {
 	require.NotEqual(t, notCause, f.at(2)[0].number)
 }
 
-// TestFrameworksAreNoCause: a function of a library is no cause if it calls the program's code. It may be one if the
-// program calls it.
+// TestFrameworksAreNoCause: a library that calls the program's own code is not named as a cause. A
+// library that the program calls may be named.
 func TestFrameworksAreNoCause(t *testing.T) {
 	const text = "heap profile: 2: 20 [2: 20] @ heapprofile/1\n" +
 		"1: 10 [1: 10] @ 0x100000000000010 0x100000000000020 0x100000000000030\n" +

@@ -18,8 +18,8 @@ type Judge struct {
 	Each func(g *Report, all int) error
 }
 
-// Report judges the series of all processes at some paths, or of the one that is chosen, and
-// returns the report on the worst. The caller closes it.
+// Report judges all processes that are recorded at some paths, or the one that Judgement chooses,
+// and returns the report on the worst of them. The caller closes it.
 func (j *Judge) Report(ctx context.Context, paths []string) (*Report, error) {
 	described, o := map[*processes.Judged]Process{}, *j.Judgement
 	o.Visit = func(judged *pipeline.Judged) { described[judged.Process] = j.on(judged).OwnProcess() }
