@@ -87,7 +87,8 @@ func TestBirths(t *testing.T) {
 	checkBornBefore(t, s.Heads[third].Path, s.Heads[last].Path)
 }
 
-// checkBornBefore compares a snapshot of the third phase with one of the fourth: what was allocated since does not count.
+// checkBornBefore compares a snapshot of the third phase with one of the fourth: what was allocated
+// since does not count.
 func checkBornBefore(t *testing.T, third, fourth string) {
 	t.Helper()
 	text, err := exec.Command("heaplapse", "diff", third, fourth, "--born-before", "base", "--format", "json", "-q").Output()

@@ -10,8 +10,8 @@
 //
 //  1. The series is prepared (series.go): points at one time become one, a long series becomes the
 //     medians of 64 windows, and time runs from 0 to 1, so that a slope is the growth over the span.
-//  2. The series is described by dimensionless numbers, its [Features], which table.go lists: the significance and size
-//     of its trend (line.go), how the growth is spread over the steps (steps.go), whether curves
+//  2. The series is described by dimensionless numbers, its [Features], which table.go lists: the
+//     significance and size of its trend (line.go), how the growth is spread over the steps (steps.go), whether curves
 //     that level off or lines with a knee fit better (curve.go, knee.go, cycle.go), how the bytes
 //     in use follow from the bytes allocated (lifetime.go, load.go), and what sampling adds to all
 //     of them (sampling.go).

@@ -126,9 +126,10 @@ type modelFile struct {
 // leafUnit is the value of a leaf of 1, in log-odds.
 const leafUnit = 1e-4
 
-// parseModel reads a model of features with some names. A line "feature NAME NUMBER…" lists the thresholds of a feature. Each
-// other line is a tree in preorder: a split is FEATURE:THRESHOLD, both counted from 0 in the order
-// of the lists, a leaf a number in units of leafUnit. Lines that begin with "#" are comments.
+// parseModel reads a model of features with some names. A line "feature NAME NUMBER…" lists the
+// thresholds of a feature. Each other line is a tree in preorder: a split is FEATURE:THRESHOLD, both
+// counted from 0 in the order of the lists, a leaf a number in units of leafUnit. Lines that begin
+// with "#" are comments.
 func parseModel(text string, names []string) ([]tree, error) {
 	m := modelFile{names: names}
 	for i := 1; text != ""; i++ {
