@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -201,6 +202,56 @@ func await(t *testing.T, what string, condition func() bool) {
 		}
 	}
 	t.Fatal("waited for " + what)
+}
+
+// TestEnds: the recorder looks at a process before its exit handlers run, however it ends by itself.
+func TestEnds(t *testing.T) {
+	program := compile(t, "gcc", "ends.c")
+	for _, way := range []string{"return", "exit", "_exit", "signal", "thread", "main thread ends", "children"} {
+		t.Run(way, func(t *testing.T) {
+			made := filepath.Join(t.TempDir(), "made")
+			r := record(t, "every=20", program, made, way)
+			var calls atomic.Int32
+			r.receiver.Leaving(func(pid int) {
+				calls.Add(1)
+				assert.Equal(t, r.cmd.Process.Pid, pid)
+				assert.NoDirExists(t, made)
+			})
+			r.runRecorded(t)
+			assert.Equal(t, way != "_exit", exists(made), "exit handlers run")
+			want := 1
+			if way == "main thread ends" {
+				want = 0 // the last thread ends in the C library
+			}
+			assert.EqualValues(t, want, calls.Load())
+		})
+	}
+}
+
+// runRecorded runs a program that waits for the end of its input, until there is a snapshot.
+func (r *recording) runRecorded(t *testing.T) {
+	input, err := r.cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.cmd.Start())
+	await(t, "a snapshot", func() bool { return r.heaps() > 0 })
+	require.NoError(t, input.Close())
+	require.NoError(t, r.cmd.Wait())
+}
+
+// TestEndsWithSilentRecorder: a program does not wait for long for a recorder that does not look.
+func TestEndsWithSilentRecorder(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "made")
+	r := record(t, "every=20 patience=100", compile(t, "gcc", "ends.c"), made, "exit")
+	silent := make(chan struct{})
+	defer close(silent)
+	r.receiver.Leaving(func(int) { <-silent })
+	r.runRecorded(t)
+	assert.DirExists(t, made)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // TestIdleProcess takes timed snapshots of a process that waits for input, and one at a signal.

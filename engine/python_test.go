@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -340,6 +342,34 @@ grow()
 			got := r.byLine()[line{script, marks(t, script)["grow"], "grow"}]
 			require.InEpsilon(t, want, got, 0.15)
 			t.Log(strconv.FormatFloat(float64(got)/want, 'f', 3, 64))
+		})
+	}
+}
+
+// TestPythonEnds: the recorder looks at a process once, before CPython frees what modules hold.
+func TestPythonEnds(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "ends.py")
+	require.NoError(t, os.WriteFile(script, []byte(`
+import os, sys
+class Freed:
+    def __init__(self, mkdir, path): self.mkdir, self.path = mkdir, path
+    def __del__(self): self.mkdir(self.path)
+kept = [Freed(os.mkdir, sys.argv[1])]
+sys.stdin.read()
+`), 0o644))
+	for _, p := range pythons(t) {
+		t.Run(fmt.Sprintf("3.%d", p.minor), func(t *testing.T) {
+			t.Parallel()
+			made := filepath.Join(t.TempDir(), "made")
+			r := record(t, "period=4096 every=20", p.path, script, made)
+			var calls atomic.Int32
+			r.receiver.Leaving(func(int) {
+				calls.Add(1)
+				assert.NoDirExists(t, made)
+			})
+			r.runRecorded(t)
+			assert.DirExists(t, made)
+			assert.EqualValues(t, 1, calls.Load())
 		})
 	}
 }

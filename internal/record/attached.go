@@ -59,13 +59,14 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	}
 	defer w.Close()
 	a := &attachment{AttachOptions: o, plan: plan, sessions: map[int]*attach.Session{}, left: map[int]bool{}}
+	look := plan.newLooks()
 	if err := a.begin(ctx); err != nil {
 		_ = plan.receiver.Close() // it fails for the same reason, or has nothing to tell
 		return Outcome{}, errors.Join(withStatus(a.advise(err)), plan.cleanUp(out))
 	}
 	c := plan.collector(o.PID, out)
 	go c.Run(w)
-	look := plan.startLooks(c, 0)
+	look.Start(c)
 	a.wait(ctx)
 	look.Now()
 	ended := a.stopAll()

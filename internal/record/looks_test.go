@@ -56,6 +56,24 @@ func TestLooksAtTheEnd(t *testing.T) {
 		Command: []string{heldProgram(t), "1000000"}, Duration: 2 * time.Second, HoldersEvery: time.Hour,
 	})
 	assert.Equal(t, int(syscall.SIGTERM), outcome.Signal)
+	assertHeld(t, looks)
+}
+
+// TestLooksBeforeExitHandlers: a program that ends by itself is looked at before its exit handlers have freed what it kept.
+func TestLooksBeforeExitHandlers(t *testing.T) {
+	program := heldProgram(t)
+	for name, arguments := range map[string][]string{"return of main": {"500"}, "exit": {"500", "exit"}} {
+		t.Run(name, func(t *testing.T) {
+			outcome, looks := recordHeld(t, Options{Command: append([]string{program}, arguments...), HoldersEvery: time.Hour})
+			assert.Equal(t, 7, outcome.Status)
+			assert.Empty(t, outcome.Notes)
+			assertHeld(t, looks)
+		})
+	}
+}
+
+func assertHeld(t *testing.T, looks []*answer.Look) {
+	t.Helper()
 	require.Len(t, looks, 1)
 	assert.Equal(t, "held", looks[0].Program)
 	assert.Empty(t, looks[0].Doubts)

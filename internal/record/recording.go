@@ -140,14 +140,14 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	}, out)
 }
 
-// startLooks begins to look at what holds the sampled blocks of the recorded processes, of which one may be a child of
-// this process. It returns nil if that is not wanted or, before Linux 5.3, if the stops of the child would look like
-// its end.
-func (p *Plan) startLooks(c *collect.Collector, child int) *looks.Looks {
-	if p.NoHolders || p.engine.name() != (builtin{}).name() || !p.attached && !proc.CanAwaitEnd(child) {
+// newLooks returns what looks at what holds the sampled blocks of the recorded processes, or nil if that is not wanted.
+func (p *Plan) newLooks() *looks.Looks {
+	if p.NoHolders || p.engine.name() != (builtin{}).name() {
 		return nil
 	}
-	return looks.Start(c, looks.Options{Every: p.HoldersEvery, Half: p.receiver.Half, Flags: p.Flags, Tell: p.tell})
+	l := looks.New(looks.Options{Every: p.HoldersEvery, Half: p.receiver.Half, Flags: p.Flags, Tell: p.tell})
+	p.receiver.Leaving(l.Leaving)
+	return l
 }
 
 // childrenHint tells the user how to record more processes.

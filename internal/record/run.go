@@ -31,6 +31,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	defer w.Close()
 	signals, stop := catchSignals()
 	defer stop()
+	look := p.newLooks()
 	child, err := p.start()
 	if err != nil {
 		return Outcome{}, errors.Join(err, p.receiver.Close(), p.cleanUp(out))
@@ -38,7 +39,11 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	catchIgnored(signals)
 	c := p.collector(child.Pid, out)
 	go c.Run(w)
-	r := runner{plan: p, c: c, child: child, looks: p.startLooks(c, child.Pid)}
+	if !proc.CanAwaitEnd(child.Pid) {
+		look = nil // before Linux 5.3 the stops of the child would look like its end
+	}
+	look.Start(c)
+	r := runner{plan: p, c: c, child: child, looks: look}
 	end, err := r.wait(ctx, signals)
 	r.looks.End()
 	c.Stop()

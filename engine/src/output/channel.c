@@ -19,9 +19,13 @@ struct memory {
     uint64_t sequence; // number of the last snapshot of this process
     uint32_t head;     // bytes that the engine has written, modulo 2^32
     uint32_t tail;     // bytes that the recorder has read
-    uint64_t unused;
+    uint32_t looks;    // enum looks
+    uint32_t unused;
     char answer[sizeof hl_config.answer]; // shows that it comes from the recorder
 };
+
+// enum looks is whether the recorder looks at this process before its exit handlers run.
+enum looks { LOOKS_NEVER, LOOKS_IF_TOLD, LOOKS_NOW };
 
 static struct memory *memory;
 static uint64_t sequence; // of the last snapshot
@@ -248,4 +252,19 @@ int hl_channel_put(enum hl_message kind, const void *data, size_t n) {
     copy(padding, rest);
     __atomic_store_n(&memory->head, next, __ATOMIC_RELEASE);
     return 0;
+}
+
+bool hl_channel_leave(void) {
+    struct memory *m = memory;
+    uint32_t before = LOOKS_IF_TOLD;
+    if (!m || !__atomic_compare_exchange_n(&m->looks, &before, LOOKS_NOW, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED))
+        return true;
+    int64_t end = hl_clock(HL_MONOTONIC) + (int64_t)hl_config.patience * 1000000;
+    while (__atomic_load_n(&m->looks, __ATOMIC_ACQUIRE) == LOOKS_NOW) {
+        if (__atomic_load_n(&m->closed, __ATOMIC_RELAXED) != 0) break;
+        if (hl_clock(HL_MONOTONIC) >= end) return false;
+        nap();
+    }
+    return true;
 }

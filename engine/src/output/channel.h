@@ -37,6 +37,11 @@ int hl_channel_put(enum hl_message kind, const void *data, size_t n);
 // not answered before; 0: no such limit.
 void hl_channel_until(int64_t time);
 
+// hl_channel_leave tells the recorder that the program is about to run its exit handlers, and waits
+// until it has looked at the memory, if it wants to, but no longer than 2 s. It returns false if that
+// was in vain. Any thread may call it.
+bool hl_channel_leave(void);
+
 // What the recorder calls this process, which may be in another PID namespace, and this process
 // image: 0, or more if the process has run other programs before. The channel must be open.
 uint64_t hl_channel_pid(void);

@@ -85,8 +85,13 @@ void hl_trigger_last(enum hl_trigger trigger) {
     hl_signals_restore(signals);
 }
 
+void hl_trigger_leave(void) {
+    if (is_wanted() && finalized == 0 && !is_copy() && hl_worker_waits() == 0) hl_writer_leave();
+}
+
 static void finalizing(void) {
     if (finalized != 0 || !is_wanted()) return;
+    hl_trigger_leave();
     uint64_t signals = hl_signals_block();
     finalized_cpu = hl_clock(HL_PROCESS_CPU);
     finalized = hl_clock(HL_MONOTONIC); // first: the writer takes no timed snapshot then

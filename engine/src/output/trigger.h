@@ -13,6 +13,10 @@ void hl_trigger_init(void);
 // are no more snapshots after HL_EXIT.
 void hl_trigger_last(enum hl_trigger trigger);
 
+// hl_trigger_leave lets the recorder look at what holds the memory, because the program is about to
+// run its exit handlers. It does nothing if an interpreter has freed everything.
+void hl_trigger_leave(void);
+
 // hl_trigger_manual takes a snapshot because the program's user has asked for one.
 void hl_trigger_manual(void);
 

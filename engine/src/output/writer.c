@@ -247,6 +247,10 @@ void hl_writer_now(enum hl_trigger trigger) {
     wait_for(mine);
 }
 
+void hl_writer_leave(void) {
+    if (!is_stalled() && !hl_channel_leave()) stall();
+}
+
 void hl_writer_finish(void) { wait_for(__atomic_load_n(&ticket, __ATOMIC_ACQUIRE)); }
 
 static bool was_created(void) { return __atomic_load_n(&id, __ATOMIC_RELAXED) != 0; }

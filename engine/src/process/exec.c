@@ -1,7 +1,10 @@
-// The ways in which a process image ends: exec and _exit. The engine takes a snapshot before.
+// The ways in which a process image ends: exec, exit, _exit, and the return of main. The engine
+// takes a snapshot before, or lets the recorder look at the memory while exit handlers have not
+// freed it.
 #include <stdarg.h>
 
 #include "base/next.h"
+#include "heap/hook.h"
 #include "heap/record.h"
 #include "output/trigger.h"
 
@@ -95,9 +98,37 @@ HL_EXPORT int execle(const char *path, const char *first, ...) {
 }
 
 _Noreturn static void leave(int status) {
+    hl_trigger_leave();
     hl_trigger_last(HL_EXIT);
     for (;;) hl_syscall1(HL_SYS_exit_group, status);
 }
 
 HL_EXPORT _Noreturn void _exit(int status) { leave(status); }
 HL_EXPORT _Noreturn void _Exit(int status) { leave(status); }
+
+HL_EXPORT _Noreturn void exit(int status) {
+    hl_trigger_leave();
+    for (;;) ((void (*)(int))hl_next(HL_NEXT_exit))(status);
+}
+
+HL_HOOK(exit); // for attach
+
+typedef int program(int argc, char **argv, char **envp);
+static program *program_main;
+
+static int run_main(int argc, char **argv, char **envp) {
+    int status = program_main(argc, argv, envp);
+    hl_trigger_leave();
+    return status;
+}
+
+// The start of a program calls __libc_start_main, which calls exit with what main returns, but not
+// the exit of this file.
+HL_EXPORT int __libc_start_main(program *main, int argc, char **argv, void (*init)(void),
+                                void (*fini)(void), void (*loader_fini)(void), void *stack_end) {
+    NEXT(__libc_start_main,
+         (program *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *));
+    program_main = main;
+    return next(hl_is_recording() ? run_main : main, argc, argv, init, fini, loader_fini,
+                stack_end);
+}

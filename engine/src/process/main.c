@@ -20,6 +20,7 @@
 static bool last(int sig, const struct hl_siginfo *info, bool ends) {
     (void)ends;
     if (!hl_signals_deserve(info)) return true;
+    hl_trigger_leave();
     hl_snapshot_signal = (uint64_t)sig;
     hl_trigger_last(HL_SIGNAL);
     return true;

@@ -14,6 +14,7 @@
 #include "base/problems.h"
 #include "heap/old.h"
 #include "heap/record.h"
+#include "python/python.h"
 
 enum { DOMAINS = 2, LEVELS = 4 };
 
@@ -63,7 +64,21 @@ static inline void *hooked_realloc(const struct hl_allocator *a, void *context, 
     return hl_old_note(q, size, old, &freed);
 }
 
+// finalizing is not 0 when an interpreter is about to free everything. Whatever it does then, it
+// frees objects before it clears the modules.
+static const uintptr_t never;
+static const uintptr_t *finalizing = &never;
+static inline bool is_finalizing(void) {
+    return __atomic_load_n(__atomic_load_n(&finalizing, __ATOMIC_RELAXED), __ATOMIC_RELAXED) != 0;
+}
+static HL_COLD void finalize(void) {
+    if (!hl_python_is_finalizing()) return; // in another thread
+    __atomic_store_n(&finalizing, &never, __ATOMIC_RELAXED);
+    hl_observer.finalizing();
+}
+
 static inline void hooked_free(const struct hl_allocator *a, void *context, void *p) {
+    if (hl_unlikely(is_finalizing())) finalize();
     if (hl_unlikely(hl_live_maybe(p))) hl_record_free(p);
     a->free(context, p);
 }
@@ -91,8 +106,10 @@ FUNCTIONS(3, 0)
 FUNCTIONS(3, 1)
 
 #define ALLOCATOR(level, domain)                                                                   \
-    {NULL, malloc_##level##_##domain, calloc_##level##_##domain, realloc_##level##_##domain,       \
-     free_##level##_##domain}
+    {                                                                                              \
+        NULL, malloc_##level##_##domain, calloc_##level##_##domain, realloc_##level##_##domain,    \
+            free_##level##_##domain                                                                \
+    }
 static const struct hl_allocator hooks[LEVELS][DOMAINS] = {
     {ALLOCATOR(0, 0), ALLOCATOR(0, 1)},
     {ALLOCATOR(1, 0), ALLOCATOR(1, 1)},
@@ -136,6 +153,7 @@ void hl_hooks_install(const struct hl_interpreter *py) {
     static bool busy; // interpreters with locks of their own may be here at the same time
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) return;
     for (int d = 0; d < DOMAINS; d++) install(py, d, &highest[d]);
+    __atomic_store_n(&finalizing, py->finalizing, __ATOMIC_RELAXED);
     __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
 }
 

@@ -115,8 +115,10 @@ static bool examine(struct hl_window *w, const struct hl_module *m, bool is_prog
         refuse(minor, "does not export its functions");
     else if (!hl_module_extent(w, m, is_program, &extent))
         refuse(minor, "has no program headers");
-    else
+    else {
+        found.finalizing = (const uintptr_t *)(runtime + (uintptr_t)found.layout.finalizing);
         take(&extent, m);
+    }
     return true;
 }
 

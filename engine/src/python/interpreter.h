@@ -22,7 +22,8 @@ struct hl_interpreter {
         uintptr_t start, end; // addresses of its module, the program or libpython
     } object;
     struct hl_layout layout;
-    uintptr_t loop, loop_size; // _PyEval_EvalFrameDefault
+    uintptr_t loop, loop_size;   // _PyEval_EvalFrameDefault
+    const uintptr_t *finalizing; // is not 0 while the interpreter is being finalized
     uintptr_t code_type, string_type;
     int (*is_initialized)(void);
     int (*is_finalizing)(void);

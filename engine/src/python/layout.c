@@ -6,11 +6,13 @@
 
 // What several versions have in common.
 #define CODE_TO_3_10                                                                               \
-    {.filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT}
-#define STRING_TO_3_11 {.length = 16, .state = 32, .ascii = 48, .compact = 72}
+    { .filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT }
+#define STRING_TO_3_11                                                                             \
+    { .length = 16, .state = 32, .ascii = 48, .compact = 72 }
 
 static const struct hl_layout known[] = {
     {.minor = 9, // and 3.8
+     .finalizing = 16,
      .thread = {.frame = 24, .activation = HL_ABSENT, .thread_id = 176},
      .frame = {.code = 32,
                .previous = 24,
@@ -20,6 +22,7 @@ static const struct hl_layout known[] = {
      .code = CODE_TO_3_10,
      .string = STRING_TO_3_11},
     {.minor = 10,
+     .finalizing = 16,
      .thread = {.frame = 24, .activation = 48, .thread_id = 176},
      .activation = {.frame = HL_ABSENT, .previous = 8},
      .frame =
@@ -27,12 +30,14 @@ static const struct hl_layout known[] = {
      .code = CODE_TO_3_10,
      .string = STRING_TO_3_11},
     {.minor = 11,
+     .finalizing = 24,
      .thread = {.frame = HL_ABSENT, .activation = 56, .thread_id = 152},
      .activation = {.frame = 8, .previous = 16},
      .frame = {.code = 32, .previous = 48, .instruction = 56, .owner = 69, .is_entry = 68},
      .code = {.filename = 112, .name = 128, .first_line = 72, .lines = 136, .instructions = 184},
      .string = STRING_TO_3_11},
     {.minor = 12,
+     .finalizing = 24,
      .thread = {.frame = HL_ABSENT, .activation = 56, .thread_id = 136},
      .activation = {.frame = 0, .previous = 8},
      .frame = {.code = 0, .previous = 8, .instruction = 56, .owner = 70, .is_entry = HL_ABSENT},
@@ -44,6 +49,7 @@ static const struct hl_layout known[] = {
 // the structure that it describes. These are the words of the groups that are used, by version.
 struct words {
     int minor;
+    int finalizing;
     struct {
         int size, current_frame, thread_id;
     } thread;
@@ -61,12 +67,14 @@ struct words {
 
 static const struct words words_of[] = {
     {.minor = 13,
+     .finalizing = 4,
      .thread = {19, 23, 24},
      .frame = {28, 29, 30, 31, 33},
      .code = {34, 35, 37, 38, 39, 43},
      .object_type = 45,
      .string = {68, 69, 70}},
     {.minor = 14,
+     .finalizing = 4,
      .thread = {22, 26, 27},
      .frame = {31, 32, 33, 34, 36},
      .code = {39, 40, 42, 43, 44, 48},
@@ -82,11 +90,12 @@ static int16_t offset(const uint64_t *table, int word, uint64_t size, bool *bad)
 }
 
 static bool read_table(const uint64_t *table, const struct words *w, struct hl_layout *l) {
-    enum { MAX_STRING = 256, STRING_FIELDS = 2 * sizeof(uintptr_t) };
+    enum { MAX_RUNTIME = 4096, MAX_STRING = 256, STRING_FIELDS = 2 * sizeof(uintptr_t) };
     bool bad = false;
     uint64_t thread = table[w->thread.size], frame = table[w->frame.size];
     uint64_t code = table[w->code.size];
     *l = (struct hl_layout){.minor = w->minor};
+    l->finalizing = offset(table, w->finalizing, MAX_RUNTIME, &bad);
     l->thread.activation = HL_ABSENT;
     l->thread.frame = offset(table, w->thread.current_frame, thread, &bad);
     l->thread.thread_id = offset(table, w->thread.thread_id, thread, &bad);

@@ -11,6 +11,7 @@ enum { HL_ABSENT = -1 };
 // struct hl_layout has offsets in bytes.
 struct hl_layout {
     int minor;
+    int16_t finalizing; // of _PyRuntime: the thread that finalizes the interpreter, or 0
     struct {
         int16_t frame;      // the innermost frame; HL_ABSENT if the activation has it
         int16_t activation; // the record of the innermost activation of the loop, on the C stack

@@ -40,7 +40,8 @@ type Receiver struct {
 	errs                []error
 	notWritten          error // the first one
 	buffer              [maxMessage]byte
-	sinceLooking        int // rounds
+	sinceLooking        int           // rounds
+	leaving             func(pid int) // of Leaving, or nil
 }
 
 // image is a process image that has a channel.
@@ -49,6 +50,7 @@ type image struct {
 	*files
 	tail uint32
 	bad  bool // it has sent something malformed, and is not read any more
+	left bool // Leaving is called for it
 }
 
 const (
@@ -135,6 +137,14 @@ func (r *Receiver) Settings() string {
 		s += " path=" + r.path
 	}
 	return s
+}
+
+// Leaving sets a function that is called when a process that has connected since is about to run its exit handlers. The
+// process waits until the function returns, but no longer than 2 s.
+func (r *Receiver) Leaving(f func(pid int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leaving = f
 }
 
 // Half returns the number of the newest sample of a process when half of the time since its first snapshot had passed,
@@ -237,6 +247,9 @@ func (r *Receiver) add(pid int, m memory) error {
 	}
 	r.end(pid)
 	id := identity{pid: pid, image: r.numbers[pid], sequence: r.sequences[pid], answer: r.answer}
+	if r.leaving != nil {
+		id.looks = looksIfTold
+	}
 	if err := m.prepare(id); err != nil {
 		_ = m.file.Close()
 		return fmt.Errorf("process %d: %w", pid, err)
@@ -294,9 +307,13 @@ func (r *Receiver) drain(i *image) bool {
 }
 
 func (r *Receiver) readAll(i *image) (found bool, err error) {
-	head, err := i.uint32(atHead)
+	head, looks, err := i.state()
 	if err != nil {
 		return false, err
+	}
+	if looks == looksNow && r.leaving != nil && !i.left {
+		i.left = true
+		go r.leave(i)
 	}
 	if head-i.tail > ringSize {
 		return false, fmt.Errorf("%d bytes in a ring of %d", head-i.tail, ringSize)
@@ -315,6 +332,15 @@ func (r *Receiver) readAll(i *image) (found bool, err error) {
 		}
 	}
 	return found, nil
+}
+
+// leave calls Leaving's function, and lets the process run on, which may tell again that it leaves.
+func (r *Receiver) leave(i *image) {
+	r.leaving(i.pid)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i.left = false
+	_ = i.putUint32(atLooks, looksIfTold) // the process may have ended
 }
 
 // end reads the rest from a process image that has ended, if there is one, and forgets it.

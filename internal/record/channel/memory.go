@@ -24,7 +24,15 @@ const (
 	atSequence = 40
 	atHead     = 48
 	atTail     = 52
+	atLooks    = 56
 	atAnswer   = 64
+)
+
+// These are the values at atLooks: enum looks in engine/src/output/channel.c.
+const (
+	looksNever uint32 = iota
+	looksIfTold
+	looksNow // the process waits
 )
 
 // kind is what a message is about: enum hl_message in engine/src/output/channel.h.
@@ -54,6 +62,7 @@ type identity struct {
 	pid, image int
 	sequence   uint64 // number of the last snapshot of the process
 	answer     string // shows the engine that the memory comes from the recorder
+	looks      uint32
 }
 
 // newMemory creates memory for a process that has asked for it.
@@ -104,9 +113,17 @@ func (m memory) prepare(id identity) error {
 	binary.LittleEndian.PutUint64(h[atPID:], uint64(id.pid))
 	binary.LittleEndian.PutUint64(h[atImage:], uint64(id.image))
 	binary.LittleEndian.PutUint64(h[atSequence:], id.sequence)
+	binary.LittleEndian.PutUint32(h[atLooks:], id.looks)
 	copy(h[atAnswer:], id.answer)
 	_, err := m.file.WriteAt(h, 0)
 	return err
+}
+
+// state returns the head of the ring, and what is at atLooks.
+func (m memory) state() (head, looks uint32, err error) {
+	var b [atLooks + 4 - atHead]byte
+	_, err = m.file.ReadAt(b[:], atHead)
+	return binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[atLooks-atHead:]), err
 }
 
 func (m memory) uint32(at int64) (uint32, error) {

@@ -62,16 +62,27 @@ type Looks struct {
 	last   sync.WaitGroup
 
 	// These are used with work held.
+	ends   bool          // the last looks have begun
 	failed map[int]error // why there is no look at a process
-	told   map[int]bool  // the processes of which there is one
+	told   map[int]int   // the live samples at the last look at a process, if there is one
 }
 
-// Start begins to look.
-func Start(c *collect.Collector, o Options) *Looks {
-	l := &Looks{Options: o, c: c, failed: map[int]error{}, told: map[int]bool{}}
+// New returns what looks at processes after Start.
+func New(o Options) *Looks {
+	l := &Looks{Options: o, failed: map[int]error{}, told: map[int]int{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.timer.Go(l.run)
 	return l
+}
+
+// Start begins to look at the processes of a collector.
+func (l *Looks) Start(c *collect.Collector) {
+	if l == nil {
+		return
+	}
+	l.work.Lock()
+	l.c = c
+	l.work.Unlock()
+	l.timer.Go(l.run)
 }
 
 // run takes looks until the recording ends.
@@ -85,7 +96,7 @@ func (l *Looks) run() {
 		}
 		started := time.Now()
 		if l.work.TryLock() {
-			l.finish(l.ctx, l.begin(), askAside)
+			l.finish(l.ctx, l.begin(all), askAside)
 			l.work.Unlock()
 		}
 		// It rests for at least as long as the look took.
@@ -107,15 +118,22 @@ func (l *Looks) after(at time.Duration) time.Duration {
 // copied is a copy of a process.
 type copied struct {
 	collect.Running
-	half uint32
+	half   uint32
+	leaves bool // its exit handlers run next
 	*holders.Copy
 }
 
-// begin copies the recorded processes that have most in use.
-func (l *Looks) begin() (list []copied) {
+// all stands for every process.
+const all = 0
+
+// begin copies the recorded processes that have most in use, or only one.
+func (l *Looks) begin(only int) (list []copied) {
 	for _, r := range l.c.Running() {
 		if len(list) == mostLooked {
 			break
+		}
+		if only != all && r.PID != only {
+			continue
 		}
 		half := uint32(0)
 		if l.Half != nil {
@@ -131,7 +149,7 @@ func (l *Looks) begin() (list []copied) {
 			l.note(r, err)
 			continue
 		}
-		list = append(list, copied{r, half, c})
+		list = append(list, copied{r, half, only != all, c})
 	}
 	return list
 }
@@ -163,7 +181,8 @@ func (l *Looks) refuse(pid int) error {
 	}
 }
 
-// finish reads copies, stores what they tell, and removes them.
+// finish reads copies, stores what they tell, and removes them. A process that has freed most of its memory before it
+// leaves tells less than the look before.
 func (l *Looks) finish(ctx context.Context, list []copied, ask func(context.Context, copied) (*answer.Look, error)) {
 	for _, c := range list {
 		if ctx.Err() != nil {
@@ -171,16 +190,25 @@ func (l *Looks) finish(ctx context.Context, list []copied, ask func(context.Cont
 			continue
 		}
 		a, err := ask(ctx, c)
-		if a != nil {
+		before, told := l.told[c.PID]
+		if a != nil && (!c.leaves || 2*live(a) >= before) {
 			l.c.AddLook(c.Running, a)
 			delete(l.failed, c.PID)
-			l.told[c.PID] = true
+			l.told[c.PID] = live(a)
 		}
-		if err != nil && !l.told[c.PID] && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
+		if err != nil && !told && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
 			l.failed[c.PID] = err
 		}
 	}
 	l.c.Copied(0)
+}
+
+// live returns the number of live samples.
+func live(a *answer.Look) (n int) {
+	for _, s := range a.Sites {
+		n += s.Live
+	}
+	return n
 }
 
 // ask reads a copy.
@@ -203,7 +231,8 @@ func askAside(ctx context.Context, c copied) (a *answer.Look, err error) {
 
 // note keeps the reason why a process was not looked at, until it is. A process that has just ended is no reason.
 func (l *Looks) note(r collect.Running, err error) {
-	if err == nil || l.told[r.PID] || errors.Is(err, context.Canceled) || !proc.Alive(r.PID) {
+	_, told := l.told[r.PID]
+	if err == nil || told || errors.Is(err, context.Canceled) || !proc.Alive(r.PID) {
 		return
 	}
 	l.failed[r.PID] = err
@@ -219,11 +248,34 @@ func (l *Looks) Now() {
 	if l == nil || l.ctx.Err() != nil || !l.work.TryLock() {
 		return
 	}
-	list := l.begin()
+	l.ends = true
+	list := l.begin(all)
 	l.last.Go(func() {
 		defer l.work.Unlock()
 		l.finish(l.ctx, list, ask) // somebody waits for it
 	})
+}
+
+// Leaving copies a process whose exit handlers run next, and returns. The copy is read afterwards. If a look is being
+// taken already, that one counts.
+func (l *Looks) Leaving(pid int) {
+	if l.ctx.Err() != nil || !l.work.TryLock() {
+		return
+	}
+	if l.c == nil || l.ends {
+		l.work.Unlock()
+		return
+	}
+	list := l.begin(pid)
+	read := func() {
+		defer l.work.Unlock() // End waits for it
+		l.finish(l.ctx, list, ask)
+	}
+	if own, _ := proc.Own(pid); own == 1 {
+		read() // the kernel ends the processes of a namespace, and so the copy, with the first one
+		return
+	}
+	go read()
 }
 
 // End waits for what is still read, but not for long, and tells why there are no looks at processes.

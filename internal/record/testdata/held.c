@@ -1,5 +1,6 @@
 // Keeps blocks in a list and loses as many. It starts children, and fails if wait(2) tells of a stranger. It ends with
-// status 7 after as many rounds of 1 ms as its argument says, or is killed by itself if that is 0.
+// status 7 after as many rounds of 1 ms as its argument says, or is killed by itself if that is 0. With a second
+// argument, it ends by exit and not by the return of main. An exit handler frees the list.
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,8 +38,17 @@ static void start_child(void) {
     if (waitpid(-1, &status, WNOHANG) != -1 || errno != ECHILD) exit(97);
 }
 
+static void free_list(void) {
+    while (kept_blocks) {
+        struct block *next = kept_blocks->next;
+        free(kept_blocks);
+        kept_blocks = next;
+    }
+}
+
 int main(int argc, char **argv) {
     int rounds = argc > 1 ? atoi(argv[1]) : 0;
+    atexit(free_list);
     for (int i = 0; rounds == 0 || i < rounds; i++) {
         for (int n = 0; n < 20; n++) {
             keep();
@@ -48,5 +58,6 @@ int main(int argc, char **argv) {
         if (rounds == 0 && i == 1500) kill(getpid(), SIGKILL);
         usleep(1000);
     }
+    if (argc > 2) exit(7);
     return 7;
 }
