@@ -231,8 +231,8 @@ func (b *builder) model(keep int) *Model {
 		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:      g.Span(),
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
-		Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
-		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
+		AgeEnds: b.ageEnds(), Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
+		Kinds: Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Meaning: g.Meaning(),
 		Processes: g.ProcessesJSON(), rows: g.ProcessRows(),
 		Notes: append([]string{}, g.Notes(false)...), notes: g.Notes(true), Warnings: g.Warnings(),
@@ -247,6 +247,16 @@ func (b *builder) model(keep int) *Model {
 	m.Sites = append(append([]Site{}, m.Sites...), b.extra...)
 	m.lay(b.code, grid)
 	return m
+}
+
+func (b *builder) ageEnds() (out []AgeEnd) {
+	if b.g.Ages == nil {
+		return nil
+	}
+	for _, i := range b.g.Ages.Ends {
+		out = append(out, AgeEnd{i + 1, b.g.Series.Clock.At[i]})
+	}
+	return out
 }
 
 func (b *builder) rss() *Ends {
@@ -323,6 +333,9 @@ func (b *builder) site(i int) Site {
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
 		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(low * factor),
 		RateHigh: text.Finite(high * factor),
+	}
+	if _, known := b.g.Ages.Old(s.Members); known {
+		out.Ages = b.g.Ages.Of(s.Members)
 	}
 	for moment, index := range b.moments {
 		if !s.Visible[index] {

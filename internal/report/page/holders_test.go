@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -39,7 +40,30 @@ func looked(t *testing.T) *Model {
 	}
 	m, err := Build(Options{Growth: g, Tool: "test"})
 	require.NoError(t, err)
+	m.AgeEnds = []AgeEnd{{2, 60}, {4, 180}, {7, 3700}}
+	m.Sites[0].Ages = []ages.Cohorts{{100 << 10, 0, 0}, {100 << 10, 200 << 10, 0}, {50 << 10, 200 << 10, 150 << 10}}
+	m.packed = nil
 	return m
+}
+
+// TestAgesAreDrawn: each bar has the memory of the parts before, as high as it is large, the oldest at the bottom.
+func TestAgesAreDrawn(t *testing.T) {
+	p := open(t, write(t, looked(t)), "#site=0")
+	type segment struct {
+		Of      string
+		Y, High float64
+	}
+	require.Equal(t, []segment{
+		{"age-0", 67.5, 22.5}, {"age-1", 67.5, 0}, {"age-2", 67.5, 0},
+		{"age-0", 67.5, 22.5}, {"age-1", 22.5, 45}, {"age-2", 22.5, 0},
+		{"age-0", 78.75, 11.25}, {"age-1", 33.75, 45}, {"age-2", 0, 33.75},
+	}, eval[[]segment](p, `[...document.querySelectorAll(".ages rect")].map(r => ({Of: r.getAttribute("class"), Y: +r.getAttribute("y"), High: +r.getAttribute("height")}))`))
+	require.Equal(t, []string{"1m00s", "3m00s", "1h01m"}, eval[[]string](p, `[...document.querySelectorAll(".ages text")].map(e => e.textContent)`))
+	require.Equal(t, "in use after 1h01m: 400 KiB, of which 50.0 KiB were allocated before 1m00s",
+		eval[string](p, `document.querySelector(".ages svg").getAttribute("aria-label")`))
+	require.Equal(t, "200 KiB of what was allocated from 1m00s to 3m00s is in use after 1h01m",
+		eval[string](p, `document.querySelectorAll(".ages rect")[7].dataset.tip`))
+	p.quiet()
 }
 
 // TestWaysAreDrawn: objects that ways share stand once, and a way of few blocks is marked.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/heaplapse/heaplapse/diff/ages"
 	"io"
 	"time"
 
@@ -68,6 +69,8 @@ type Model struct {
 	RatePer string `json:"rate_per"`
 	// Judged are the first and the last judged moment.
 	Judged [2]int `json:"judged"`
+	// AgeEnds are the snapshots at which the parts of the series end into which sites divide their memory by age.
+	AgeEnds []AgeEnd `json:"age_ends,omitempty"`
 	// Kinds are the columns that each leaf has.
 	Kinds []string `json:"kinds"`
 	// Filtered reports whether a filter left stacks out, so that the leaves sum to less than the
@@ -127,6 +130,12 @@ type Moment struct {
 	AbsentMax int64 `json:"absent_max_bytes"`
 }
 
+// AgeEnd is a snapshot at which a part of the series ends.
+type AgeEnd struct {
+	Snapshot int     `json:"snapshot"` // from 1
+	At       float64 `json:"at"`
+}
+
 // Site is a row of the table. Labels in addition to those of growth: suppressed (known growth),
 // other (folded sites) and unlisted (memory that truncated snapshots do not list).
 type Site struct {
@@ -148,10 +157,12 @@ type Site struct {
 	Holder  string   `json:"holder,omitempty"`
 	Holders []string `json:"holders,omitempty"`
 	// Looked is the number of blocks of which that is known, and Ways lead to them.
-	Looked   int             `json:"looked,omitempty"`
-	Ways     []*holders.Node `json:"ways,omitempty"`
-	Unnamed  string          `json:"unnamed,omitempty"`
-	Resizing bool            `json:"resizing,omitempty"`
+	Looked int             `json:"looked,omitempty"`
+	Ways   []*holders.Node `json:"ways,omitempty"`
+	// Ages are, for each of AgeEnds, the bytes in use then, by the part of the series in which they were allocated.
+	Ages     []ages.Cohorts `json:"ages,omitempty"`
+	Unnamed  string         `json:"unnamed,omitempty"`
+	Resizing bool           `json:"resizing,omitempty"`
 	// Meaning explains the verdict in at most two sentences.
 	Meaning string `json:"meaning"`
 	// Source is the lines around the one that allocates; nil if they are not shown.

@@ -1,6 +1,6 @@
 // The ranked sites with sparklines. The selected site shows its call paths.
 import { el, svg } from "./dom.js";
-import { amount, bytes, exact, fullPosition, position, signed } from "./format.js";
+import { amount, bytes, duration, exact, fullPosition, position, signed } from "./format.js";
 import { runText } from "./model.js";
 import { badge, family } from "./verdict.js";
 import { filterNames } from "./state.js";
@@ -155,6 +155,7 @@ export class Table {
     const facts = [];
     for (const line of site.losses ?? []) facts.push(el("p", {}, line));
     if (site.ways) facts.push(this.ways(site));
+    if (site.ages?.length > 1) facts.push(this.ages(site));
     if (site.advice) facts.push(el("p", { class: "next" }, `→ ${site.advice}`));
     if (site.unnamed) facts.push(el("p", { class: "muted" }, site.unnamed));
     if (site.resizing) facts.push(el("p", { class: "muted" }, "a few objects become larger: a table or a buffer that is resized"));
@@ -169,6 +170,30 @@ export class Table {
       ...shown.map((p, n) => this.path(p, site, n)),
       left > 0 && el("button", { type: "button", class: "more", "data-focus": "paths", click: () => { this.allPaths = true; this.draw(); } }, `Show ${left} more call ${left === 1 ? "path" : "paths"}`),
       left === 0 && unlisted > 0 && el("p", { class: "muted" }, `… and ${unlisted} more call ${unlisted === 1 ? "path" : "paths"} that grew less`));
+  }
+
+  // ages draws how long the memory of a site stays in use: a bar for the end of each part of the series, with the oldest
+  // memory at the bottom. What is freed is missing from the next bar.
+  ages(site) {
+    const ends = this.heap.raw.age_ends, w = 44, gap = 6, h = 90;
+    const sum = (list) => list.reduce((a, b) => a + b, 0);
+    const top = Math.max(...site.ages.map(sum)) || 1;
+    const born = (part) => part === 0 ? `before ${duration(ends[0].at)}` : `from ${duration(ends[part - 1].at)} to ${duration(ends[part].at)}`;
+    const bar = (cohorts, i) => {
+      let y = h;
+      return cohorts.map((n, part) => svg("rect", {
+        class: `age-${part}`, x: i * (w + gap), y: y -= (n / top) * h, width: w, height: (n / top) * h,
+        "data-tip": `${bytes(n)} of what was allocated ${born(part)} is in use after ${duration(ends[i].at)}`,
+      }));
+    };
+    const last = site.ages.at(-1), old = sum(last.slice(0, last.length / 2));
+    const width = site.ages.length * (w + gap);
+    return el("figure", { class: "ages" },
+      el("figcaption", {}, "How long it stays in use: each shade is what was allocated in one part of the series, the darkest first"),
+      svg("svg", {
+        viewBox: `0 0 ${width} ${h + 16}`, role: "img",
+        "aria-label": `in use after ${duration(ends.at(-1).at)}: ${bytes(sum(last))}, of which ${bytes(old)} were allocated before ${duration(ends[(last.length / 2 | 0) - 1].at)}`,
+      }, ...site.ages.flatMap(bar), ...ends.map((e, i) => svg("text", { x: i * (w + gap) + w / 2, y: h + 13 }, duration(e.at)))));
   }
 
   // ways draws what holds the blocks of a site: from the variables to the blocks. Of a long list, the rest is shown on
