@@ -23,6 +23,7 @@ void hl_operators_poll(void) {}
 void hl_writer_request(enum hl_trigger trigger) { (void)trigger; }
 void hl_writer_now(enum hl_trigger trigger) { (void)trigger; }
 void hl_writer_finish(void) {}
+void hl_writer_leave(void) {}
 void hl_writer_keep(void) {}
 bool hl_writer_is_missing(void) { return false; }
 
