@@ -51,7 +51,7 @@ func (in *Interpreter) limitAttribute(o object) (length, limit int64) {
 			}
 		}
 	}
-	if limit <= 0 {
+	if limit <= 0 || length < 0 {
 		return -1, -1
 	}
 	return length, limit

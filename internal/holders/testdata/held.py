@@ -87,6 +87,13 @@ class Service:
     def __init__(self):
         self.cache = {}
         self.name = "svc"
+        self.prices = Prices()
+
+
+class Prices:
+    def __init__(self):
+        self.maxsize = 600
+        self.data = {}
 
 
 class Option:
@@ -221,6 +228,7 @@ def fill():
         Handler.seen.append(note("class", bytearray(90 + i)))
         Outer.Inner.kept.append(note("inner class", bytearray(91 + i)))
         SERVICE.cache[i] = note("instance dict", {"i": i})
+        SERVICE.prices.data[i] = note("limit that is not kept", bytes(780 + i))
         OBJECTS.append(note("object", Item(i)))
         late = Late(i)
         late.__dict__["added"] = note("late attribute", bytes(770 + i))

@@ -38,7 +38,7 @@ func words(h *answer.Holder) (first string, way []string) {
 		return "not known: the block is in memory that is not understood", nil
 	default:
 		if isJavaScript(h) {
-			return "objects of JavaScript; what holds these is not told", nil
+			return "objects of JavaScript; a heap snapshot of Node tells what holds these (node --heapsnapshot-signal=SIGUSR2)", nil
 		}
 		first = origin(h)
 	}

@@ -18,7 +18,7 @@ func TestPhrase(t *testing.T) {
 			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
 			Path: []answer.Step{{Type: "Session"}},
 		},
-		"held by objects of JavaScript; what holds these is not told": {
+		"held by objects of JavaScript; a heap snapshot of Node tells what holds these (node --heapsnapshot-signal=SIGUSR2)": {
 			Kind: answer.Global, Name: "node::per_process::v8_platform", Module: "node", Path: []answer.Step{{Type: "node::NodePlatform"}},
 		},
 		"held by g_sessions_of_all_users_by_their_numbers (server.cc:14, std::map<std::pair<…>, std::shared_ptr<…>, " +
@@ -87,6 +87,16 @@ func TestLine(t *testing.T) {
 	assert.Equal(t, "held by g → Session", JSONOf(held).By[0].Text)
 }
 
+// TestEqualWords: ways that differ only in what is not told are one line.
+func TestEqualWords(t *testing.T) {
+	by := func(blocks int, via string) answer.Holder {
+		return answer.Holder{Blocks: blocks, Kind: answer.Global, Name: "g", Path: []answer.Step{{Via: "[0]", Type: "T"}, {Via: via, Type: "U"}}}
+	}
+	assert.Equal(t, []string{
+		"what holds it, for 30 of its blocks from the first half of the recording:", "  20 of 30 held by g → T → U", "  10 of 30 lost: no pointer to it was found",
+	}, Lines(answer.Held{Looked: 30, By: []answer.Holder{by(12, "[1]"), {Blocks: 10, Kind: answer.Lost}, by(8, "[…]")}}))
+}
+
 func TestWhy(t *testing.T) {
 	g := answer.Holder{Blocks: 9, Kind: answer.Global, Name: "g"}
 	assert.Empty(t, Why(pipeline.HeldSite{Live: 20, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{g}}}))
@@ -98,6 +108,11 @@ func TestWhy(t *testing.T) {
 	}))
 	few := answer.Held{Looked: 2, By: []answer.Holder{{Blocks: 2, Kind: answer.Global, Name: "g"}}}
 	assert.NotEmpty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))
+	unanimous := answer.Held{Looked: 3, By: []answer.Holder{{Blocks: 3, Kind: answer.Global, Name: "g"}}}
+	assert.Equal(t, "held by g   3 of 3 (few: a longer recording is surer)", Line(unanimous))
+	assert.Empty(t, Why(pipeline.HeldSite{Live: 9, Old: 3, Held: unanimous}))
+	unanimous.Looked = 4
+	assert.Empty(t, Line(unanimous), "one of few is held by something else")
 	few.All = true
 	assert.Equal(t, "held by g   2 of 2", Line(few))
 	assert.Empty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))

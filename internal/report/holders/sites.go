@@ -1,7 +1,9 @@
 package holders
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -29,6 +31,8 @@ const (
 	mostLines = 8
 	// agreed is the share of the blocks that one holder must have to be told without the others.
 	agreed = 0.8
+	// fewest is the number of blocks that tell what holds them if one thing holds all.
+	fewest = 3
 	// stale is the share below which a holder may be memory that was not cleared.
 	stale = 0.1
 )
@@ -37,14 +41,19 @@ const (
 // "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
 	common, more := h.Common(agreed)
-	if h.Looked < answer.LeastOld && !h.All || common.Blocks == 0 || common.Kind == answer.NotFound {
+	few := h.Looked < answer.LeastOld && !h.All
+	if few && (h.Looked < fewest || common.Blocks < h.Looked) || common.Blocks == 0 || common.Kind == answer.NotFound {
 		return ""
 	}
 	line := Phrase(&common)
 	if more && !isJavaScript(&common) {
 		line += " → …"
 	}
-	return fmt.Sprintf("%s   %d of %d", line, common.Blocks, h.Looked)
+	line = fmt.Sprintf("%s   %d of %d", line, common.Blocks, h.Looked)
+	if few {
+		line += " (few: a longer recording is surer)"
+	}
+	return line
 }
 
 // Lines are all holders of a site, the most frequent first. A heading tells what they are.
@@ -53,21 +62,43 @@ func Lines(h answer.Held) (lines []string) {
 		return nil
 	}
 	lines = append(lines, fmt.Sprintf("what holds it, for %d of its blocks from the first half of the recording:", h.Looked))
-	for i := range h.By {
-		if i == mostLines && len(h.By) > mostLines+1 {
+	ways := worded(h.By)
+	for i, w := range ways {
+		if i == mostLines && len(ways) > mostLines+1 {
 			rest := 0
-			for _, b := range h.By[i:] {
-				rest += b.Blocks
+			for _, b := range ways[i:] {
+				rest += b.blocks
 			}
-			return append(lines, fmt.Sprintf("  %2d of %d in %d other ways", rest, h.Looked, len(h.By)-i))
+			return append(lines, fmt.Sprintf("  %2d of %d in %d other ways", rest, h.Looked, len(ways)-i))
 		}
-		line := fmt.Sprintf("  %2d of %d %s", h.By[i].Blocks, h.Looked, Phrase(&h.By[i]))
-		if isFew(h.By[i].Blocks, h.Looked) {
+		line := fmt.Sprintf("  %2d of %d %s", w.blocks, h.Looked, w.phrase)
+		if isFew(w.blocks, h.Looked) {
 			line += " (so few may be memory that was not cleared)"
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// way is what holds some blocks, in words.
+type way struct {
+	phrase string
+	blocks int
+}
+
+// worded returns the ways, the most frequent first. Those in the same words are one.
+func worded(by []answer.Holder) (ways []way) {
+	for i := range by {
+		phrase := Phrase(&by[i])
+		at := slices.IndexFunc(ways, func(w way) bool { return w.phrase == phrase })
+		if at < 0 {
+			at = len(ways)
+			ways = append(ways, way{phrase: phrase})
+		}
+		ways[at].blocks += by[i].Blocks
+	}
+	slices.SortStableFunc(ways, func(a, b way) int { return cmp.Compare(b.blocks, a.blocks) })
+	return ways
 }
 
 // isFew reports whether some of the blocks may be held by memory that was not cleared.

@@ -124,9 +124,9 @@ func ranksOf(module, function string) ranks {
 // include adds the ranks of the next frame. A container grows only if it requested the memory itself: below it, its
 // elements do.
 func (r *ranks) include(o ranks) {
-	r.any, r.container = min(r.any, o.any), min(r.container, o.container)
+	r.any = min(r.any, o.any)
 	if r.allocates {
-		r.resized, r.allocates = o.resized, o.allocates
+		r.container, r.resized, r.allocates = o.container, o.resized, o.allocates
 	}
 }
 

@@ -73,10 +73,12 @@ func TestLinesOfScripts(t *testing.T) {
 
 // TestAdviceOnListsOfALibrary: a list that the line itself does not fill is not its list.
 func TestAdviceOnListsOfALibrary(t *testing.T) {
-	d, ids := scripted(t, Options{}, "list_resize ← list_append ← decode ← handle", "list_resize ← list_append ← _PyEval_Vector")
+	d, ids := scripted(t, Options{}, "list_resize ← list_append ← decode ← handle", "list_resize ← list_append ← _PyEval_Vector",
+		"PyUnicode_New ← list_extend ← handle")
 	require.Empty(t, d.View(ids[:1]).Advice(true))
+	require.Empty(t, d.View(ids[2:]).Advice(true), "the list takes what an iterator makes")
 	require.Equal(t, "a Python list grows: something appends to it and never removes; the built-in engine shows the line",
-		d.View(ids[1:]).Advice(true), "without lines")
+		d.View(ids[1:2]).Advice(true), "without lines")
 }
 
 func TestFilesOfScriptsAreGroups(t *testing.T) {
