@@ -71,7 +71,7 @@ func (w *watched) judge(ctx context.Context) (*growth.Report, error) {
 }
 
 // run watches until a result has n snapshots.
-func (w *watched) run(n int, judge func(context.Context) (*growth.Report, []watch.Notice, error)) (watch.Result, error) {
+func (w *watched) run(n int, judge func(context.Context, string) (*growth.Report, []watch.Notice, error)) (watch.Result, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	return watch.Run(ctx, watch.Options{
@@ -88,7 +88,7 @@ func TestNoticeIsReportedOnce(t *testing.T) {
 	w := newWatched(t)
 	w.add(2)
 	calls := 0
-	end, err := w.run(4, func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+	end, err := w.run(4, func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 		calls++
 		g, err := w.judge(ctx)
 		notices := []watch.Notice{{Key: "truncated", Text: strings.Repeat("x", calls)}}
@@ -112,7 +112,7 @@ func TestTheFirstSnapshotMayBeMalformed(t *testing.T) {
 	w.add(1)
 	malformed := &heapfile.FormatError{}
 	calls := 0
-	_, err := w.run(100, func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+	_, err := w.run(100, func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 		calls++
 		w.add(1 + calls)
 		if calls == 2 {
@@ -131,7 +131,7 @@ func TestSnapshotsThatAreGone(t *testing.T) {
 	w := newWatched(t)
 	w.add(2)
 	calls := 0
-	end, err := w.run(3, func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+	end, err := w.run(3, func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 		calls++
 		g, err := w.judge(ctx)
 		switch calls {
@@ -156,7 +156,7 @@ func TestCanceledContextIsNotAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	end, err := watch.Run(ctx, watch.Options{
 		Path: w.dir, Out: &w.out, Tell: func(watch.Notice) {}, Status: func(string) {},
-		Judge: func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+		Judge: func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 			cancel()
 			return nil, nil, errors.Join(errors.New("resolve"), ctx.Err())
 		},
