@@ -307,6 +307,10 @@ if [ ${#lacking[@]} -gt 0 ]; then
 	echo "kubernetes.sh: skipped, missing: ${lacking[*]}" >&2
 	exit
 fi
+if compgen -G '/sys/fs/cgroup/*/kubepods' >/dev/null || [ -d /sys/fs/cgroup/kubepods ]; then
+	echo "kubernetes.sh: this machine is a node of a Kubernetes already" >&2
+	exit 1
+fi
 work=$(mktemp -d)
 chmod 755 "$work" # users of containers read volumes below it
 cleanup() {
