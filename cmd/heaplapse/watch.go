@@ -31,7 +31,9 @@ func (a *app) watchCommand() *cobra.Command {
 		Long: `Judges a series again whenever a snapshot is added. A terminal shows a screen that is redrawn in
 place; other output gets one line for each change. DIR is a directory or a prefix; if it does not
 exist yet or has no snapshots, watch waits. Files that are only half written are left out. watch
-ends when the recording ends, if heaplapse record made it, and on ^C.
+ends when the recording ends, if heaplapse record made it, and on ^C. If the recordings are in
+directories of DIR, one for each start of the program, watch follows the newest one, and does not
+end with it.
 
   heaplapse watch /tmp/heap
   heaplapse watch /tmp/heap --fail-on leak    # ends with status 1 as soon as there is a leak`,
@@ -65,7 +67,7 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 	screen := terminal.NewScreen(a.Out, os.Getenv)
 	end, err := watch.Run(ctx, watch.Options{
 		Path: path, Out: a.Out, Screen: screen,
-		Judge: func(ctx context.Context) (*growthreport.Report, []watch.Notice, error) {
+		Judge: func(ctx context.Context, path string) (*growthreport.Report, []watch.Notice, error) {
 			return a.judgeLive(ctx, f, path)
 		},
 		Stop: func(g *growthreport.Report) bool {

@@ -19,7 +19,8 @@ import (
 // operating system make it quick. It also polls: network file systems send no notifications, and a
 // directory that does not exist cannot be watched.
 type follower struct {
-	path string
+	path   string
+	target string // what the last state describes: path, or the newest recording below it
 	// settle is how long the files must stay the same before they are read; poll is the longest
 	// wait for a notification.
 	settle, poll time.Duration
@@ -50,15 +51,16 @@ func (f *follower) close() {
 
 // dir returns the directory that has the snapshots, or will have them.
 func (f *follower) dir() string {
-	if info, err := os.Stat(f.path); err == nil && info.IsDir() {
-		return f.path
+	if info, err := os.Stat(f.target); err == nil && info.IsDir() {
+		return f.target
 	}
-	return filepath.Dir(f.path)
+	return filepath.Dir(f.target)
 }
 
 // state describes the names, sizes and times of all snapshots and of the manifest. It is "" if
 // there are none.
 func (f *follower) state() string {
+	f.target = newest(f.path)
 	dir := f.dir()
 	if f.notifications != nil && dir != f.watched && f.notifications.Add(dir) == nil {
 		f.watched = dir
@@ -75,7 +77,7 @@ func (f *follower) state() string {
 			continue
 		}
 		if info, err := e.Info(); err == nil {
-			fmt.Fprintf(&b, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+			fmt.Fprintf(&b, "%q %d %d\n", filepath.Join(dir, name), info.Size(), info.ModTime().UnixNano())
 		}
 	}
 	return b.String()

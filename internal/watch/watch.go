@@ -31,11 +31,12 @@ type Notice struct {
 
 // Options are what is watched and where it is shown. All but Screen and Stop are required.
 type Options struct {
-	// Path is a directory or a prefix. It need not exist yet.
+	// Path is a directory or a prefix. It need not exist yet. Of a directory that has no snapshots,
+	// but recordings below it, the one that started last is watched, and the next one after it.
 	Path string
-	// Judge opens the series, names its addresses and judges it. The caller of Judge closes the
-	// report. The notices count also if there is an error.
-	Judge func(context.Context) (*growth.Report, []Notice, error)
+	// Judge opens the series at a path, names its addresses and judges it. The caller of Judge
+	// closes the report. The notices count also if there is an error.
+	Judge func(ctx context.Context, path string) (*growth.Report, []Notice, error)
 	// Stop reports whether a result ends the watch.
 	Stop func(*growth.Report) bool
 	// Out is for lines, Screen for screens: without it the results are lines.
@@ -55,7 +56,8 @@ type Result struct {
 	Over bool
 }
 
-// Run watches until the recording has ended, Stop returns true, or the context is done.
+// Run watches until the recording has ended, Stop returns true, or the context is done. The end of
+// a recording below Path is not the end: the program may be started again.
 func Run(ctx context.Context, o Options) (Result, error) {
 	w := &watch{Options: o, follow: newFollower(o.Path), reported: map[string]bool{}}
 	defer w.follow.close()
@@ -78,6 +80,7 @@ type watch struct {
 	Result
 
 	follow   *follower
+	path     string          // Path, or the recording below it
 	notices  []Notice        // of the last reading
 	reported map[string]bool // keys
 	line     string          // what the last line was about
@@ -93,6 +96,7 @@ func (w *watch) run(ctx context.Context) error {
 			return nil
 		}
 		state = next
+		w.move()
 		start := time.Now()
 		if err := w.refresh(ctx, start); err != nil || w.Over {
 			return err
@@ -101,9 +105,23 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
+// move turns to the recording that the follower has found.
+func (w *watch) move() {
+	if w.path == w.follow.target {
+		return
+	}
+	if w.path != "" {
+		w.tell() // notices of the one before
+	}
+	w.path, w.Last, w.gone = w.follow.target, nil, false
+	if w.path != w.Path && w.Screen == nil {
+		w.Status("watching " + w.path)
+	}
+}
+
 // refresh reads and judges the series, and decides whether that was the last time.
 func (w *watch) refresh(ctx context.Context, start time.Time) error {
-	g, notices, err := w.Judge(ctx)
+	g, notices, err := w.Judge(ctx, w.path)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return nil
@@ -120,10 +138,10 @@ func (w *watch) refresh(ctx context.Context, start time.Time) error {
 	if len(g.Series.Heads) == 1 && g.Series.Heads[0].Completeness.Unfinished {
 		return nil // it is still being written
 	}
-	now := &live.Report{Report: g, Path: w.Path, Took: time.Since(start), Warnings: len(notices)}
+	now := &live.Report{Report: g, Path: w.path, Took: time.Since(start), Warnings: len(notices)}
 	now.KeepFirst(w.Last)
 	w.Last = now
-	w.Over = w.Stop != nil && w.Stop(g) || ended(g.Series)
+	w.Over = w.Stop != nil && w.Stop(g) || w.path == w.Path && ended(g.Series)
 	return w.show()
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	diffgrowth "github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
@@ -71,7 +73,7 @@ func (w *watched) judge(ctx context.Context) (*growth.Report, error) {
 }
 
 // run watches until a result has n snapshots.
-func (w *watched) run(n int, judge func(context.Context) (*growth.Report, []watch.Notice, error)) (watch.Result, error) {
+func (w *watched) run(n int, judge func(context.Context, string) (*growth.Report, []watch.Notice, error)) (watch.Result, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	return watch.Run(ctx, watch.Options{
@@ -88,7 +90,7 @@ func TestNoticeIsReportedOnce(t *testing.T) {
 	w := newWatched(t)
 	w.add(2)
 	calls := 0
-	end, err := w.run(4, func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+	end, err := w.run(4, func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 		calls++
 		g, err := w.judge(ctx)
 		notices := []watch.Notice{{Key: "truncated", Text: strings.Repeat("x", calls)}}
@@ -112,7 +114,7 @@ func TestTheFirstSnapshotMayBeMalformed(t *testing.T) {
 	w.add(1)
 	malformed := &heapfile.FormatError{}
 	calls := 0
-	_, err := w.run(100, func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+	_, err := w.run(100, func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 		calls++
 		w.add(1 + calls)
 		if calls == 2 {
@@ -131,7 +133,7 @@ func TestSnapshotsThatAreGone(t *testing.T) {
 	w := newWatched(t)
 	w.add(2)
 	calls := 0
-	end, err := w.run(3, func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+	end, err := w.run(3, func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 		calls++
 		g, err := w.judge(ctx)
 		switch calls {
@@ -156,7 +158,7 @@ func TestCanceledContextIsNotAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	end, err := watch.Run(ctx, watch.Options{
 		Path: w.dir, Out: &w.out, Tell: func(watch.Notice) {}, Status: func(string) {},
-		Judge: func(ctx context.Context) (*growth.Report, []watch.Notice, error) {
+		Judge: func(ctx context.Context, _ string) (*growth.Report, []watch.Notice, error) {
 			cancel()
 			return nil, nil, errors.Join(errors.New("resolve"), ctx.Err())
 		},
@@ -164,4 +166,40 @@ func TestCanceledContextIsNotAnError(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, end.Last)
 	require.False(t, end.Over)
+}
+
+// TestTheNextRecordingIsFollowed: a program that starts again has another directory. The end of the first
+// recording does not end the watch, and the second is judged alone.
+func TestTheNextRecordingIsFollowed(t *testing.T) {
+	w := newWatched(t)
+	parent := w.dir
+	start := func(name string, minute int, text string) {
+		w.dir = filepath.Join(parent, name)
+		w.add(2)
+		require.NoError(t, os.WriteFile(filepath.Join(w.dir, manifest.Name), fmt.Appendf(nil,
+			"{\"schema\":%q}\n{\"recording\":{\"started\":\"2026-01-02T03:%02d:00Z\",\"command\":[\"server\"]}}\n%s",
+			manifest.Schema, minute, text), 0o600))
+	}
+	start("2", 1, `{"end":{"time":"2026-01-02T03:09:00Z","status":0}}`+"\n")
+	w.dir = parent
+	var judged []string
+	end, err := w.run(3, func(ctx context.Context, path string) (*growth.Report, []watch.Notice, error) {
+		judged = append(judged, filepath.Base(path))
+		w.dir = path
+		g, err := w.judge(ctx)
+		switch len(judged) {
+		case 1:
+			start("1", 10, "")
+		case 2:
+			w.add(3)
+		}
+		return g, nil, err
+	})
+	require.NoError(t, err)
+	require.True(t, end.Over)
+	require.Equal(t, []string{"2", "1", "1"}, judged)
+	require.Len(t, end.Last.Series.Heads, 3)
+	require.Equal(t, []string{
+		"waiting for snapshots in " + parent, "watching " + filepath.Join(parent, "2"), "watching " + filepath.Join(parent, "1"),
+	}, w.statuses)
 }

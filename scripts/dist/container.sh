@@ -41,6 +41,7 @@ grep -E '^ +args: ' docs/examples/fleet.yaml | sed -E 's/^ +args: \[(.*)\]$/\1/;
 test "$(wc -l <"$work/jobs")" = 2
 while read -ra job; do run "${job[@]}" </dev/null; done <"$work/jobs"
 find "$work/a/tables" -name '*.parquet' -printf '%P\n' | sort >"$work/rows"
-grep -qx 'sites/night=2026-11-22/all.parquet' "$work/rows"
-grep -qx 'runs/night=2026-11-21/all.parquet' "$work/rows"
+# Both recordings were made on other days.
+test "$(grep -cx 'sites/night=[0-9-]*/all.parquet' "$work/rows")" = 2
+test "$(grep -cx 'runs/night=[0-9-]*/all.parquet' "$work/rows")" = 2
 echo 'container.sh: passed'

@@ -274,3 +274,26 @@ func TestPlacesOfThisUser(t *testing.T) {
 		require.Equal(t, os.FileMode(0o644), modeOf(t, path), "programs that change their user can read it")
 	}
 }
+
+// TestFind: what root has stored for all users is found, unless it has other content or others can write to it.
+func TestFind(t *testing.T) {
+	base := t.TempDir()
+	c := candidate{base, "own", true}
+	_, err := c.find("lib.so", []byte("object"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoDirExists(t, filepath.Join(base, "own"), "nothing is created")
+	stored, err := c.write("lib.so", []byte("object"))
+	require.NoError(t, err)
+	path, err := c.find("lib.so", []byte("object"))
+	require.NoError(t, err)
+	require.Equal(t, stored, path)
+	_, err = c.find("lib.so", []byte("another"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(stored, []byte("changed"), 0o644))
+	_, err = c.find("lib.so", []byte("object"))
+	require.ErrorIs(t, err, errOther)
+	require.NoError(t, os.WriteFile(stored, []byte("object"), 0o644))
+	mkdir(t, 0o777, base, "own")
+	_, err = c.find("lib.so", []byte("object"))
+	require.ErrorContains(t, err, "can be written by other users")
+}

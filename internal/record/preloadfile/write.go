@@ -26,11 +26,15 @@ const Separators = " \t\n\v\f\r:$"
 // that given, with a hash of the content before its extension, so that versions do not replace each
 // other. An object that is stored already is not written again. The file is kept: programs may load
 // it after the recorder has ended. If the usual directories are read-only, it is stored below one
-// of the others.
+// of the others. An object that root has stored for all users, for example in the image of a
+// container, is used first.
 func Write(name string, object []byte, others ...string) (string, error) {
 	list := places()
 	for _, dir := range others {
 		list = append(list, candidate{dir, ownName(), os.Geteuid() == 0})
+	}
+	if path, err := forAll.find(name, object); err == nil {
+		return path, nil
 	}
 	return writeTo(list, name, object)
 }
@@ -45,12 +49,16 @@ type candidate struct {
 	all bool   // programs of all users can read it
 }
 
+const own = "heaplapse/preload"
+
+// forAll is where root stores objects for programs of all users.
+var forAll = candidate{"/var/cache", own, true}
+
 // places returns the directories to try, best first.
 func places() []candidate {
-	const own = "heaplapse/preload"
 	var out []candidate
 	if os.Geteuid() == 0 {
-		out = append(out, candidate{"/var/cache", own, true}, candidate{"/run", own, true})
+		out = append(out, forAll, candidate{"/run", own, true})
 	}
 	if dir, err := os.UserCacheDir(); err == nil {
 		out = append(out, candidate{dir: dir, own: own})
@@ -85,15 +93,34 @@ func (u unsuitable) Error() string {
 		"set XDG_CACHE_HOME to a directory that no other user can write to"
 }
 
+// find returns the path of an object that is stored already.
+func (c candidate) find(name string, object []byte) (string, error) {
+	dir, err := walker{}.walk(filepath.Join(c.dir, c.own))
+	if err != nil {
+		return "", err
+	}
+	defer dir.close()
+	if err := dir.suitable(); err != nil {
+		return "", err
+	}
+	name = versioned(name, object)
+	return filepath.Join(dir.path, name), c.holds(dir, name, object)
+}
+
+// versioned adds a hash of the content to a file name.
+func versioned(name string, object []byte) string {
+	sum := sha256.Sum256(object)
+	ext := filepath.Ext(name)
+	return strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:6]) + ext
+}
+
 func (c candidate) write(name string, object []byte) (string, error) {
 	dir, err := c.open()
 	if err != nil {
 		return "", err
 	}
 	defer dir.close()
-	sum := sha256.Sum256(object)
-	ext := filepath.Ext(name)
-	name = strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:6]) + ext
+	name = versioned(name, object)
 	path := filepath.Join(dir.path, name)
 	if c.holds(dir, name, object) == nil {
 		return path, nil
