@@ -118,7 +118,7 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.SitesSuspect
 	case len(r.Causes) > 0:
 		return verdict.CauseSuspect
-	case r.Total.Label.IsLeak() && isMost(r.SmallBytes, gained):
+	case r.Total.Label.IsSuspicious() && isMost(r.SmallBytes, gained):
 		return verdict.OnlySmallSitesGrow
 	case r.Total.Label.IsLeak():
 		return verdict.OnlyHeapGrows

@@ -30,6 +30,24 @@ func TestASeriesOfSuspectsIsUndecided(t *testing.T) {
 	require.Greater(t, j.Chance, trend.LeakConfidence)
 }
 
+// TestSmallSitesThatMayLeak: of sites that each grow too little to be judged, what their sum shows is the answer, also if
+// that is not sure.
+func TestSmallSitesThatMayLeak(t *testing.T) {
+	var small []site
+	for k := range 8 {
+		small = append(small, site{0x400100 + k*0x100, func(i int) int { return 1<<14 + i*(12<<10) + (i*i*7919+k*104729)%(8<<10) }})
+	}
+	for leakAt, want := range map[float64]verdict.Reason{0: verdict.CauseLeaks, 0.9999: verdict.OnlySmallSitesGrow} {
+		j := judge(t, madeUp(t, 24, small...), "/nonexistent", growth.Options{LeakConfidence: leakAt})
+		if leakAt > 0 {
+			require.Equal(t, verdict.Suspect, j.Total.Label)
+			require.Equal(t, verdict.SeriesUndecided, j.Verdict)
+			require.InDelta(t, j.Total.Confidence, j.Chance, 0.02)
+		}
+		require.Equal(t, want, j.Why, "%v", j.Total)
+	}
+}
+
 // TestABusyMachine: two recordings of a program that works as fast as it can, on a machine that other
 // processes keep busy. One leaks, one fills a cache.
 func TestABusyMachine(t *testing.T) {

@@ -3,6 +3,7 @@ package growth
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
@@ -157,6 +158,9 @@ func (g *Report) ownChance() string {
 	if own == text.Percent(g.Result.Chance) {
 		return ""
 	}
+	if g.cause() != nil {
+		return " (that of these sites: " + own + ")"
+	}
 	return " (that of this site: " + own + ")"
 }
 
@@ -173,7 +177,7 @@ func (g *Report) Finding() string { return text.Join("; ", g.finding(), g.Among(
 
 func (g *Report) finding() string {
 	if c := g.cause(); c != nil {
-		return g.DescribeCause(c).Heading() + " " + causePredicate(c)
+		return g.DescribeCause(c).Heading() + " " + causePredicate(c) + g.largestOf(c)
 	}
 	worst := g.worst()
 	if worst == nil {
@@ -185,6 +189,16 @@ func (g *Report) finding() string {
 // cause is the function through which most of the growth leaks; nil if there is none. It tells more
 // than the worst of its sites.
 func (g *Report) cause() *growth.Cause { return g.Result.LeakingCause() }
+
+// largestOf names the first leak of the table that is a part of a cause: the row has the line that the cause has not.
+func (g *Report) largestOf(c *growth.Cause) string {
+	for i := range g.Result.Sites {
+		if s := &g.Result.Sites[i]; s.Label.IsLeak() && slices.Contains(c.Members, s.Members[0]) {
+			return ", the largest " + g.Describe(s).Heading()
+		}
+	}
+	return ""
+}
 
 // causePredicate is what a cause does.
 func causePredicate(c *growth.Cause) string {
