@@ -18,7 +18,9 @@ static uintptr_t *frames_first, *frames_block;
 static char *frames_at, *frames_end; // the rest of frames_block
 
 HL_EXPORT const void *const heaplapse_sites[] = {blocks, &count};
-struct hl_site *hl_site(uint32_t number) { return &blocks[number / BLOCK][number % BLOCK]; }
+struct hl_site *hl_site(uint32_t number) {
+    return &blocks[number / BLOCK][number % BLOCK];
+}
 
 uint32_t hl_sites_count(void) { return __atomic_load_n(&count, __ATOMIC_ACQUIRE); }
 
@@ -166,7 +168,7 @@ static void name_other(void) {
     static uintptr_t frame;
     struct hl_site *s = hl_site(HL_SITE_OTHER);
     if (s->n != 0) return;
-    frame = hl_name(other, sizeof other - 1, "", 0, 0);
+    frame = hl_name(other, sizeof other - 1, "", 0, 0, NULL);
     s->frames = &frame;
     __atomic_store_n(&s->n, frame != 0, __ATOMIC_RELEASE);
 }
