@@ -1,4 +1,4 @@
-# Allocates from known lines. Each line with a comment "leak NAME" keeps COUNT strings of SIZE bytes;
+# Allocates from known lines. Each line with a comment of a leak keeps COUNT strings of SIZE bytes;
 # it prints the frames that Perl itself sees there.
 use strict;
 use warnings;

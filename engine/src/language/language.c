@@ -3,7 +3,7 @@
 #include "base/config.h"
 #include "base/problems.h"
 
-static const struct hl_language *const all[] = {&hl_perl};
+static const struct hl_language *const all[] = {&hl_perl, &hl_php};
 enum { LANGUAGES = HL_LENGTH(all) };
 
 enum state { NONE, FOUND, REFUSED };
@@ -135,9 +135,17 @@ static void merge(struct hl_stack *s) {
 
 const struct hl_runtime hl_languages = {.poll = poll, .merge = merge, .unloaded = unloaded};
 
+static int index_of(const struct hl_chain *c) {
+    return (int)((const struct found *)c->interpreter - found);
+}
+
+void hl_language_refuse(const struct hl_chain *c, const char *reason) {
+    refuse(index_of(c), reason);
+}
+
 static void count(const struct hl_chain *c, bool is_valid) {
     enum { ENOUGH = 16 };
-    int i = (int)((const struct found *)c->interpreter - found);
+    int i = index_of(c);
     uint32_t *n = is_valid ? &found[i].valid : &found[i].invalid;
     if (__atomic_load_n(&found[i].valid, __ATOMIC_RELAXED) >= ENOUGH) return;
     if (__atomic_add_fetch(n, 1, __ATOMIC_RELAXED) == ENOUGH && !is_valid)

@@ -23,7 +23,7 @@ struct hl_language {
     struct hl_walk walk;
 };
 
-extern const struct hl_language hl_perl;
+extern const struct hl_language hl_perl, hl_php;
 
 // hl_languages is the runtime of all these languages.
 extern const struct hl_runtime hl_languages;
@@ -34,6 +34,9 @@ extern const struct hl_runtime hl_languages;
 struct hl_line
 hl_language_line(struct hl_chain *c, const struct hl_key *key, const char *name, uint32_t line,
                  bool (*read)(struct hl_chain *c, const struct hl_key *key, struct hl_texts *t));
+
+// hl_language_refuse gives the language of a chain up. The reason is as that of examine.
+void hl_language_refuse(const struct hl_chain *c, const char *reason);
 
 // hl_language_text copies a text that ends with a zero byte, or has n bytes, up to the size of the
 // buffer. It returns its length. Text behind a page that cannot be read is cut.
