@@ -23,6 +23,7 @@ var languages = []struct {
 	args, env             []string
 }{
 	{"perl", "perl", "leaks.pl", nil, nil},
+	{"ruby", "ruby", "leaks.rb", []string{"--disable-gems"}, nil},
 	// Only large objects are allocated one by one without it.
 	{"php", "php", "leaks.php", []string{"-d", "opcache.enable_cli=0"}, []string{"USE_ZEND_ALLOC=0"}},
 }

@@ -3,7 +3,7 @@
 #include "base/config.h"
 #include "base/problems.h"
 
-static const struct hl_language *const all[] = {&hl_perl, &hl_php};
+static const struct hl_language *const all[] = {&hl_perl, &hl_php, &hl_ruby};
 enum { LANGUAGES = HL_LENGTH(all) };
 
 enum state { NONE, FOUND, REFUSED };

@@ -23,7 +23,7 @@ struct hl_language {
     struct hl_walk walk;
 };
 
-extern const struct hl_language hl_perl, hl_php;
+extern const struct hl_language hl_perl, hl_php, hl_ruby;
 
 // hl_languages is the runtime of all these languages.
 extern const struct hl_runtime hl_languages;
