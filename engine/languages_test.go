@@ -3,8 +3,10 @@
 package engine
 
 import (
+	"debug/elf"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,4 +139,107 @@ func (r pythonRun) checkRecursion(t *testing.T, at int) {
 		require.Equal(t, "<main>", stack[len(stack)-1].function)
 	}
 	require.True(t, found, "no row of the recursion")
+}
+
+// An interpreter whose version is not known has native frames only, and one problem says which
+// version it is.
+func TestLanguageVersions(t *testing.T) {
+	path, err := filepath.EvalSymlinks(testutil.Need(t, "perl"))
+	require.NoError(t, err)
+	changed := filepath.Join(t.TempDir(), "perl")
+	require.NoError(t, os.WriteFile(changed, withByte(t, path, "PL_version", 99), 0o755))
+	r := record(t, "period=1", changed, "-e", `push @kept, "x" x 1000 for 1 .. 100`).run(t)
+	var details []string
+	for _, e := range r.events(t, r.cmd.Process.Pid) {
+		if e.Problem != nil {
+			details = append(details, e.Problem.Detail)
+		}
+	}
+	require.Len(t, details, 1)
+	require.Contains(t, details[0], "Perl frames are not recorded: 5.99 is not the supported version, 5.36")
+	for _, name := range r.files(t) {
+		require.NotContains(t, name, ".frames.jsonl")
+	}
+}
+
+// withByte returns the content of a program whose variable has another first byte.
+func withByte(t *testing.T, path, variable string, value byte) []byte {
+	t.Helper()
+	f, err := elf.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	require.NoError(t, err)
+	i := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == variable })
+	require.GreaterOrEqual(t, i, 0)
+	section := f.Sections[symbols[i].Section]
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	content[symbols[i].Value-section.Addr+section.Offset] = value
+	return content
+}
+
+// A forked child names the lines of its parent's allocations and its own. It has to live for a
+// second to be recorded.
+func TestLanguageForks(t *testing.T) {
+	scripts := map[string]string{
+		"perl": `sub inherited { push @kept, "x" x 1000 for 1 .. 100 }
+inherited();
+my $pid = fork;
+sub own { push @kept, "x" x 1000 for 1 .. 100 }
+unless ($pid) { sleep 2; own(); }
+waitpid $pid, 0 if $pid;
+`,
+		"ruby": `KEPT = []
+def inherited = 100.times { KEPT << "x" * 1000 }
+inherited
+def own = 100.times { KEPT << "x" * 1000 }
+pid = fork { sleep 1.5; own }
+Process.wait pid
+`,
+	}
+	for program, text := range scripts {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			script := filepath.Join(t.TempDir(), "script")
+			require.NoError(t, os.WriteFile(script, []byte(text), 0o600))
+			rec := record(t, "period=1 children=2", testutil.Need(t, program), script).run(t)
+			functions := map[string]int{} // in how many processes
+			files := rec.files(t)
+			for _, name := range files {
+				if !strings.HasSuffix(name, ".frames.jsonl") {
+					continue
+				}
+				_, names := frameNames(t, filepath.Join(filepath.Dir(rec.path("x")), name))
+				for function := range functionsIn(names, script) {
+					functions[function]++
+				}
+			}
+			require.Equal(t, map[string]int{"inherited": 2, "own": 1}, functions, "%v", files)
+		})
+	}
+}
+
+// functionsIn returns those of the functions inherited and own that have lines in a script.
+func functionsIn(names map[uint64]frameName, script string) map[string]bool {
+	found := map[string]bool{}
+	for _, f := range names {
+		for _, function := range []string{"inherited", "own"} {
+			if f.File == script && strings.HasSuffix(f.Function, function) {
+				found[function] = true
+			}
+		}
+	}
+	return found
+}
+
+// Memory that is not what it should be: structures of random words, of which many point to others.
+func TestLanguageJunk(t *testing.T) {
+	program := compile(t, "gcc", "junk.c", "-rdynamic", "-pthread")
+	for _, language := range []string{"perl", "php"} {
+		for seed := range 20 {
+			r := record(t, "period=1", program, language, fmt.Sprint(seed)).run(t)
+			require.NotEmpty(t, r.last(t).Samples)
+		}
+	}
 }
