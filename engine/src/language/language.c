@@ -4,7 +4,7 @@
 #include "base/problems.h"
 
 static const struct hl_language *const all[] = {&hl_perl, &hl_php, &hl_ruby};
-enum { LANGUAGES = HL_LENGTH(all) };
+enum { LANGUAGES = sizeof all / sizeof(void *) };
 
 enum state { NONE, FOUND, REFUSED };
 

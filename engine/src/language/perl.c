@@ -54,7 +54,7 @@ static bool go_to_stack(struct hl_chain *c, uintptr_t stack) {
     bool is_read = stack != 0 && hl_copy(&c->window, &last, stack + STACK_LAST, sizeof last) &&
                    last >= -1 && last < INT16_MAX * 64;
     c->frame = is_read ? stack : 0;
-    c->state[DEPTH] = (uintptr_t)(last + 1);
+    c->state[DEPTH] = (uintptr_t)last + 1;
     return is_read;
 }
 
