@@ -38,8 +38,7 @@ void hl_hook_mq_notify(void);
 void hl_hook_prctl(void);
 void hl_hook_syscall(void);
 
-#define HOOK(name)                                                                                 \
-    { #name, NULL, (void *)hl_hook_##name }
+#define HOOK(name) {#name, NULL, (void *)hl_hook_##name}
 // MALLOC is the first of the functions that must be those of one object: the allocator.
 enum { MALLOC, FREE, CALLOC, REALLOC, ALLOCATOR = 10 };
 static struct hl_replacement functions[] = {
@@ -75,7 +74,7 @@ static void find_old(void) {
     struct hl_symbol s = {.name = "malloc_usable_size"};
     hl_find_following(&s, 1);
     bool same = s.address && s.object.start == hl_allocator_start;
-    hl_old_usable = same ? (size_t(*)(void *))s.address : NULL;
+    hl_old_usable = same ? (size_t (*)(void *))s.address : NULL;
     hl_old_least = hl_period * PERIODS;
 }
 

@@ -11,7 +11,7 @@ struct table {
     struct place {
         uintptr_t key; // 0 if the place is free
         struct hl_live value;
-    } * places;
+    } *places;
     size_t mask; // number of places - 1
 };
 

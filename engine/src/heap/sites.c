@@ -18,9 +18,7 @@ static uintptr_t *frames_first, *frames_block;
 static char *frames_at, *frames_end; // the rest of frames_block
 
 HL_EXPORT const void *const heaplapse_sites[] = {blocks, &count};
-struct hl_site *hl_site(uint32_t number) {
-    return &blocks[number / BLOCK][number % BLOCK];
-}
+struct hl_site *hl_site(uint32_t number) { return &blocks[number / BLOCK][number % BLOCK]; }
 
 uint32_t hl_sites_count(void) { return __atomic_load_n(&count, __ATOMIC_ACQUIRE); }
 

@@ -199,7 +199,7 @@ static struct hl_line next(struct hl_chain *c, bool *last) {
     c->state[DEPTH]--;
     if (!is_frame(&x)) return line;
     bool is_sub = (x.type & TYPE_MASK) == SUB;
-    int code = x.operator>> OPERATOR_SHIFT == ENTEREVAL ? IN_EVAL : IN_FILE;
+    int code = x.operator >> OPERATOR_SHIFT == ENTEREVAL ? IN_EVAL : IN_FILE;
     line = line_of(c, is_sub ? IN_SUB : code, is_sub ? x.sub : 0);
     c->state[COP] = x.old_cop;
     *last = x.return_to == 0;

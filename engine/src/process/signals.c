@@ -132,7 +132,7 @@ HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
 // set calls a function of the C library, and returns the program's own former
 // handler.
 static handler set(enum hl_next name, int sig, handler h) {
-    handler (*f)(int, handler) = (handler(*)(int, handler))hl_next(name);
+    handler (*f)(int, handler) = (handler (*)(int, handler))hl_next(name);
     if (!f) return (handler)(intptr_t)hl_not_implemented(); // SIG_ERR is -1
     int i = guarded_pid != 0 ? which(sig) : -1;
     handler old = f(sig, h);
