@@ -24,6 +24,7 @@ type frameName struct {
 	Function string
 	File     string
 	Line     int
+	Language string
 }
 
 // frameNames reads a frames file. The key is the address.
@@ -66,6 +67,7 @@ func TestNames(t *testing.T) {
 	for address, f := range names {
 		require.Zero(t, address%16)
 		require.Equal(t, uint64(1), address>>56)
+		require.Equal(t, f.File != "", f.Language == "python", f.Function)
 		same := childNames[address+2*image]
 		same.Address = f.Address
 		require.Equal(t, f, same)

@@ -72,6 +72,7 @@ type pythonRun struct {
 	snapshot *heapfile.Snapshot
 	names    map[uint64]frameName
 	problems []string
+	output   string // of the program
 }
 
 // recordPython runs an interpreter under the engine.
@@ -81,7 +82,7 @@ func recordPython(t *testing.T, settings string, env []string, program string, a
 	prefix := filepath.Join(t.TempDir(), "p")
 	receiver, err := channel.Listen(prefix)
 	require.NoError(t, err)
-	runProgram(t, append([]string{
+	output := runProgram(t, append([]string{
 		"LD_PRELOAD=" + engine, Variable + "=every=0 children=2 patience=60000 main=0000000 " + settings + " " + receiver.Settings(),
 	}, env...), program, args...)
 	require.NoError(t, receiver.Close())
@@ -90,7 +91,7 @@ func recordPython(t *testing.T, settings string, env []string, program string, a
 	require.NoError(t, err)
 	require.NotEmpty(t, snapshots)
 	slices.Sort(snapshots)
-	var r pythonRun
+	r := pythonRun{output: output}
 	r.snapshot, err = heapfile.ReadFile(snapshots[len(snapshots)-1])
 	require.NoError(t, err)
 	frames, err := filepath.Glob(prefix + ".*.frames.jsonl")

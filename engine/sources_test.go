@@ -60,7 +60,7 @@ func runProgram(t *testing.T, env []string, program string, args ...string) stri
 
 // TestLayers: a folder of the engine includes only files of its own and of the folders before it.
 func TestLayers(t *testing.T) {
-	layers := []string{"base", "unwind", "heap", "python", "output", "process", "attach", "adapter"}
+	layers := []string{"base", "unwind", "heap", "language", "python", "output", "process", "attach", "adapter"}
 	include := regexp.MustCompile(`(?m)^#include "(\w+)/`)
 	folders, err := os.ReadDir("src")
 	require.NoError(t, err)

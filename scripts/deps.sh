@@ -10,7 +10,7 @@ needs=(
 	gcc:gcc g++:g++ musl-gcc:musl-tools clang:clang ld.lld:lld dwz:dwz eu-addr2line:elfutils
 	llvm-symbolizer:llvm llvm-cxxfilt-14:llvm-14
 	python3:python3 /usr/lib/python3/dist-packages/numpy:python3-numpy /usr/lib/python3/dist-packages/greenlet:python3-greenlet
-	node:nodejs rustc:rustc perl:perl
+	node:nodejs rustc:rustc perl:perl php:php-cli ruby:ruby
 	git:git file:file flock:util-linux pkill:procps zstd:zstd xz:xz-utils xmllint:libxml2-utils
 	dot:graphviz chromium:chromium
 	'/usr/lib/*/libtcmalloc.so.4:libgoogle-perftools4' '/usr/lib/*/libtcmalloc_minimal.so.4:libtcmalloc-minimal4'

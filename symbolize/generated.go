@@ -50,6 +50,7 @@ func (l *Location) nameByMaps(maps []*jit.Map) {
 	for _, m := range maps {
 		if f, ok := m.Find(uint64(l.Address) - 1); ok {
 			l.Frames = []Frame{{Function: f.Function, File: f.File, Line: f.Line, Column: f.Column, StartLine: f.StartLine}}
+			l.language = f.Language
 			l.Source, l.Reason, l.code = mapSources[m.Kind], ReasonNone, m.Code(uint64(l.Address)-1)
 			return
 		}

@@ -39,8 +39,10 @@ type Location struct {
 	Near         string
 	NearDistance uint64
 
-	shown bool     // the names are demangled
-	code  jit.Code // of a just-in-time compiler; zero for other code
+	shown    bool   // the names are demangled
+	language string // of a script
+
+	code jit.Code // of a just-in-time compiler; zero for other code
 }
 
 // Named reports whether the location has at least one frame.
@@ -64,13 +66,9 @@ func FileName(file string) string {
 	return path.Base(file)
 }
 
-// Language returns the language of a script, "python", and "" for code, whose language is unknown.
-func (l *Location) Language() string {
-	if l.Script() {
-		return "python" // the only one so far
-	}
-	return ""
-}
+// Language returns the language of a script, such as "python" or "perl", and "" for code, whose
+// language is unknown.
+func (l *Location) Language() string { return l.language }
 
 // Source is the origin of a name.
 type Source uint8

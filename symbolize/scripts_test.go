@@ -3,6 +3,7 @@ package symbolize
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,17 @@ func TestFramesFilesBesideSnapshots(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(framesText), 0o600))
 	}
 	require.False(t, resolve(t, s, Options{}).Locations[1].Named(), "files of other processes")
+}
+
+// TestLanguages: a frames file names the language of a line.
+func TestLanguages(t *testing.T) {
+	s, dir := scriptSeries(t)
+	text := strings.Replace(framesText, `app.py","line":9`, `app.rb","line":9,"language":"ruby"`, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "py.4711.frames.jsonl"), []byte(text), 0o600))
+	r := resolve(t, s, Options{})
+	require.Equal(t, "", r.Locations[0].Language())
+	require.Equal(t, "ruby", r.Locations[1].Language())
+	require.True(t, r.Locations[1].Script())
 }
 
 // TestManifestListsFramesFiles, which may have any name.

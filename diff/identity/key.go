@@ -34,11 +34,14 @@ const (
 // AcrossBuilds reports whether keys of the kind are the same in other builds.
 func (k KeyKind) AcrossBuilds() bool { return k == KeyFunction || k == KeyScript }
 
-// IsScript reports whether a frame is a line of a Python script, as far as its names tell. Code is
-// in a module, and generated code has other source files.
+// IsScript reports whether a frame is a line of a script of Python, Perl, PHP or Ruby, as far as
+// its names tell. Code is in a module, and generated code has other source files.
 func IsScript(f *symbolize.Frame) bool {
-	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
+	return f.Module == "" && f.Line > 0 && scriptFile().MatchString(f.File)
 }
+
+// scriptFile matches the file of a script, also of one that has none: <string>, (eval 3), -e.
+var scriptFile = lazyregexp.New(`\.(py|p[lm]|t|psgi|php|phtml|inc|rb|ru|rake|erb)$|^<|^\(eval |^-e$`)
 
 // IsUnnamed reports whether a frame has no function: then Function is its module+offset, or an
 // address.

@@ -17,8 +17,8 @@
 
 struct hl_lock hl_heap_lock;
 void hl_problem(const char *kind, const char *detail) { printf("%s: %s\n", kind, detail); }
-uintptr_t hl_name(const char *function, size_t length, const char *file, size_t file_length, uint32_t line) {
-	(void)function, (void)length, (void)file, (void)file_length, (void)line;
+uintptr_t hl_name(const char *function, size_t length, const char *file, size_t file_length, uint32_t line, const char *language) {
+	(void)function, (void)length, (void)file, (void)file_length, (void)line, (void)language;
 	return HL_NAMED;
 }
 

@@ -28,7 +28,7 @@ static uintptr_t name(int i) {
     char function[40], file[40];
     int n = snprintf(function, sizeof function, "f%d", i / 3);
     int m = snprintf(file, sizeof file, "/srv/%d.py", i % 7);
-    return hl_name(function, (size_t)n, file, (size_t)m, (uint32_t)i);
+    return hl_name(function, (size_t)n, file, (size_t)m, (uint32_t)i, "python");
 }
 
 static void *work(void *number) {
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
     path = argv[1];
     if (!hl_frames_write(12, 0, 34)) return 1;
     static const char odd[] = "a\"b\\c\n\xff\xe2\x82\xac";
-    if (hl_name(odd, sizeof odd - 1, "", 0, 0) < HL_NAMED) return 1;
+    if (hl_name(odd, sizeof odd - 1, "", 0, 0, NULL) < HL_NAMED) return 1;
     path = NULL;
     if (hl_frames_write(12, 0, 34)) return 1;
     path = argv[1];

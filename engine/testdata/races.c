@@ -40,7 +40,7 @@ static void *work(void *arg) {
 		// A block that another thread has allocated, which it frees too: only one of them finds it.
 		if (i % 7 == 0) hl_forget(blocks[(self + 1) % THREADS][i % RING]);
 		if (i % 50 == 0) hl_problem("test", "of threads");
-		if (i % 100 == 0) hl_name("name", 4, "file", 4, (uint32_t)i);
+		if (i % 100 == 0) hl_name("name", 4, "file", 4, (uint32_t)i, NULL);
 		if (i % 20 != 0) continue;
 		uint64_t signals = hl_enter_slow_path();
 		hl_lock(&hl_regions_lock);

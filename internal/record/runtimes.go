@@ -37,12 +37,10 @@ var languages = []struct {
 		"jcmd PID GC.class_histogram lists its objects"},
 	{regexp.MustCompile(`^lua(jit)?[-.0-9]*$`), "functions of the interpreter and of C modules are named, lines of Lua " +
 		"are not: collectgarbage(\"count\") returns how much Lua keeps"},
-	{regexp.MustCompile(`^perl[-.0-9]*$`), "functions of the interpreter and of XS modules are named, lines of Perl " +
-		"are not: Devel::MAT shows what Perl keeps"},
-	{regexp.MustCompile(`^php(-fpm|-cgi)?[-.0-9]*$`), "functions of the interpreter and of extensions are named, lines of " +
-		"PHP are not" + phpBlocks},
-	{regexp.MustCompile(`^ruby[-.0-9]*$`), "functions of the interpreter and of C extensions are named, lines of Ruby " +
-		"are not: ObjectSpace.trace_object_allocations and dump_all name them"},
+	{regexp.MustCompile(`^perl[-.0-9]*$`), "Devel::MAT shows what Perl keeps"},
+	{regexp.MustCompile(`^php(-fpm|-cgi)?[-.0-9]*$`), "functions of extensions are named" + phpBlocks},
+	{regexp.MustCompile(`^ruby[-.0-9]*$`), "objects of up to 40 bytes are in pages of Ruby's heap: " +
+		"ObjectSpace.trace_object_allocations and dump_all name them"},
 }
 
 // languageHint tells what is seen of a Go program, or of a language whose lines are not named. It

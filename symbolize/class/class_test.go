@@ -272,15 +272,24 @@ func TestClassesOfScripts(t *testing.T) {
 		Application: {
 			"/srv/app.py handle", "/srv/app.py malloc", "/srv/lib/tools.py run", "<stdin> <module>", "/srv/bin/app.py <module>",
 			"/home/me/python/app.py main", "/srv/asyncio/app.py run2",
+			"/srv/app.rb block in remember", "leak.pl main::remember", "-e <main>", "(eval 3) <eval>", "/srv/perl/App.pm App::run",
+			"/srv/src/Cache.php Cache::remember", "/srv/vendor.php run", "/srv/gems/app.rb run",
 		},
 		Library: {
 			"/usr/lib/python3/dist-packages/requests/api.py get", "/srv/venv/lib/python3.12/site-packages/numpy/__init__.py ones",
 			"/opt/conda/lib/python3.11/site-packages/flask/app.py Flask.dispatch_request", "<string> leaky_sum",
+			"/usr/share/perl5/JSON.pm JSON::decode", "/usr/local/share/perl/5.36.0/Mojo/Base.pm Mojo::Base::new",
+			"/home/me/perl5/lib/perl5/Moo.pm Moo::import", "/srv/vendor/symfony/http-kernel/Kernel.php Kernel::handle",
+			"/var/lib/gems/3.1.0/gems/rack-3.0.8/lib/rack/builder.rb call", "/usr/lib/ruby/vendor_ruby/rack.rb run",
+			"/usr/share/rubygems-integration/all/gems/rake-13.0.6/lib/rake.rb run",
 		},
 		Runtime: {
 			"/usr/lib/python3.11/json/decoder.py JSONDecoder.decode", "/root/.pyenv/versions/3.13.0/lib/python3.13t/threading.py Thread.run",
 			"<frozen importlib._bootstrap> _find_and_load", "<string> __create_fn__.<locals>.__init__", "/srv/venv/bin/gunicorn <module>",
 			"/usr/lib/python312.zip/json/decoder.py decode", "/usr/lib/python3.11/asyncio/base_events.py BaseEventLoop.call_later",
+			"/usr/share/perl/5.36/Carp.pm Carp::croak", "/usr/lib/x86_64-linux-gnu/perl/5.36/List/Util.pm List::Util::import",
+			"/usr/lib/x86_64-linux-gnu/perl-base/POSIX.pm POSIX::import", "/usr/share/php/PEAR.php PEAR::raise",
+			"/usr/lib/ruby/3.1.0/json/common.rb parse", "<internal:kernel> tap", "/usr/lib/ruby/vendor_ruby/rubygems/core_ext/kernel_require.rb require",
 		},
 		Interpreter: {
 			"/usr/lib/python3.11/asyncio/base_events.py BaseEventLoop.run_forever", "/usr/lib/python3.8/asyncio/base_events.py _run_once",

@@ -1,4 +1,5 @@
-// Names of synthetic frames: Python functions, and frames that stand for something else than code.
+// Names of synthetic frames: functions of scripts, and frames that stand for something else than
+// code.
 //
 // Names are never forgotten.
 //
@@ -21,6 +22,7 @@ struct string {
 
 struct frame {
     const struct string *function, *file;
+    const char *language;
     uint32_t line;
     uint32_t state; // of enum state
     uint32_t hash;
@@ -115,7 +117,8 @@ static uintptr_t address_of(uint32_t frame) {
 }
 
 static bool same_frame(const struct frame *a, const struct frame *b) {
-    return a->function == b->function && a->file == b->file && a->line == b->line;
+    return a->function == b->function && a->file == b->file && a->line == b->line &&
+           a->language == b->language;
 }
 
 // new_frame returns the slot value of a new frame, or 0.
@@ -125,6 +128,7 @@ static uint32_t new_frame(struct names *n, const struct frame *f) {
     struct frame *to = &n->frame[i]; // its state may be read meanwhile
     to->function = f->function;
     to->file = f->file;
+    to->language = f->language;
     to->line = f->line;
     to->hash = f->hash;
     __atomic_store_n(&to->state, READY, __ATOMIC_RELEASE);
@@ -132,10 +136,10 @@ static uint32_t new_frame(struct names *n, const struct frame *f) {
 }
 
 uintptr_t hl_name(const char *function, size_t function_length, const char *file,
-                  size_t file_length, uint32_t line) {
+                  size_t file_length, uint32_t line, const char *language) {
     struct names *n = all_names();
     if (n == NULL) return 0;
-    struct frame f = {.line = line};
+    struct frame f = {.line = line, .language = language};
     f.function = intern(n, function, function_length);
     f.file = intern(n, file, file_length);
     if (f.function == NULL || f.file == NULL) return 0;
@@ -168,6 +172,7 @@ bool hl_names_get(uint32_t i, struct hl_frame_name *to) {
                                  .function_length = f->function->length,
                                  .file = f->file->text,
                                  .file_length = f->file->length,
-                                 .line = f->line};
+                                 .line = f->line,
+                                 .language = f->language};
     return true;
 }

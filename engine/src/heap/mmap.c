@@ -57,7 +57,7 @@ struct mapping {
 static void find_site(struct hl_stack *s, void *context) {
     static uintptr_t leaf;
     struct mapping *m = context;
-    if (leaf == 0) leaf = hl_name("[mmap]", 6, "", 0, 0);
+    if (leaf == 0) leaf = hl_name("[mmap]", 6, "", 0, 0, NULL);
     hl_record_stack(s);
     if (s->n == HL_MAX_FRAMES) s->n--;
     memmove(s->pc + 1, s->pc, s->n * sizeof *s->pc);

@@ -1,11 +1,12 @@
 // Runtimes: interpreters that are loaded into the process, whose frames stand on the stack between
-// those of C, and which have allocators of their own. CPython is one.
+// those of C, and which may have allocators of their own. CPython is one.
 #ifndef HL_HEAP_RUNTIME_H
 #define HL_HEAP_RUNTIME_H
 
 #include "unwind/stack.h"
 
-// struct hl_runtime is what the engine asks of a runtime. All functions must be set.
+// struct hl_runtime is what the engine asks of a runtime. poll and merge must be set; the others
+// may be NULL.
 struct hl_runtime {
     // poll finds an interpreter that was loaded since the last call, and installs the hooks of its
     // allocators as soon as that is allowed. It returns the number of samples that the thread may

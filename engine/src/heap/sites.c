@@ -166,7 +166,7 @@ static void name_other(void) {
     static uintptr_t frame;
     struct hl_site *s = hl_site(HL_SITE_OTHER);
     if (s->n != 0) return;
-    frame = hl_name(other, sizeof other - 1, "", 0, 0);
+    frame = hl_name(other, sizeof other - 1, "", 0, 0, NULL);
     s->frames = &frame;
     __atomic_store_n(&s->n, frame != 0, __ATOMIC_RELEASE);
 }

@@ -38,8 +38,8 @@ int hl_channel_put(enum hl_message kind, const void *data, size_t n);
 void hl_channel_until(int64_t time);
 
 // hl_channel_leave tells the recorder that the program is about to run its exit handlers, and waits
-// until it has looked at the memory, if it wants to, but no longer than 2 s. It returns false if that
-// was in vain. Any thread may call it.
+// until it has looked at the memory, if it wants to, but no longer than 2 s. It returns false if
+// that was in vain. Any thread may call it.
 bool hl_channel_leave(void);
 
 // What the recorder calls this process, which may be in another PID namespace, and this process

@@ -15,7 +15,9 @@ static void put_frame(struct hl_text *t, const struct hl_frame_name *f, uint64_t
     hl_put_json(t, f->function, f->function_length);
     hl_put_string(t, "\",\"file\":\"");
     hl_put_json(t, f->file, f->file_length);
-    hl_format(t, "\",\"line\":%u}\n", (uint64_t)f->line);
+    hl_format(t, "\",\"line\":%u", (uint64_t)f->line);
+    if (f->language != NULL) hl_format(t, ",\"language\":\"%s\"", f->language);
+    hl_put_string(t, "}\n");
 }
 
 // put_frames puts frames that were not sent yet, from number *i on, as long as there is room.

@@ -19,7 +19,8 @@ void hl_writer_request(enum hl_trigger trigger);
 // hl_writer_now asks for a snapshot and waits for it. All signals must be blocked.
 void hl_writer_now(enum hl_trigger trigger);
 
-// hl_writer_leave waits while the recorder looks at the memory, because exit handlers are about to run.
+// hl_writer_leave waits while the recorder looks at the memory, because exit handlers are about to
+// run.
 void hl_writer_leave(void);
 
 // hl_writer_finish waits for the snapshots that were asked for. All signals must be blocked.

@@ -1,9 +1,6 @@
 #include "python/code.h"
 
-#include "base/names.h"
-#include "base/problems.h"
-#include "unwind/published.h"
-#include "unwind/stack.h"
+#include "language/known.h"
 
 // --- strings ---
 
@@ -93,14 +90,8 @@ static bool has_text(const char *text, size_t length, const char *wanted) {
     return length == hl_strlen(wanted) && memcmp(text, wanted, length) == 0;
 }
 
-// struct texts are the function and the file of a code object.
-struct texts {
-    size_t function_length, file_length;
-    char function[512], file[1024];
-};
-
 static bool read_texts(const struct hl_interpreter *py, struct hl_window *w, const struct code *c,
-                       struct texts *t) {
+                       struct hl_texts *t) {
     struct string function, file;
     if (!find_string(py, w, c->name, &function) || !find_string(py, w, c->filename, &file))
         return false;
@@ -109,7 +100,9 @@ static bool read_texts(const struct hl_interpreter *py, struct hl_window *w, con
     return true;
 }
 
-static enum hl_role role_of(const struct texts *t) {
+// role_of returns the part of a function in an import: the importer runs a module from its
+// function _call_with_frames_removed.
+static enum hl_role role_of(const struct hl_texts *t) {
     if (!has_text(t->file, t->file_length, "<frozen importlib._bootstrap>") &&
         !has_text(t->file, t->file_length, "<frozen importlib._bootstrap_external>"))
         return HL_ROLE_NONE;
@@ -121,55 +114,28 @@ static enum hl_role role_of(const struct texts *t) {
 // new_name names the frame. CPython itself tells the line: the function only reads the table of the
 // code object, which is in use.
 static bool new_name(const struct hl_interpreter *py, struct hl_window *w, const struct code *c,
-                     struct hl_code_name *name) {
-    struct texts t;
+                     struct hl_line *name) {
+    struct hl_texts t;
     if (!read_texts(py, w, c, &t)) return false;
     int line = py->line_of(c->object, c->offset);
     if (line < 0) line = c->first_line;
-    name->address = hl_name(t.function, t.function_length, t.file, t.file_length,
-                            line < 0 ? 0 : (uint32_t)line);
+    name->address = hl_texts_address(&t, "python", line < 0 ? 0 : (uint32_t)line);
     name->role = role_of(&t);
-    if (name->address == 0)
-        hl_problem("names-full", "no room for more lines of Python: further ones are left out");
     return name->address != 0;
 }
 
-// --- the names that are known ---
-
-enum {
-    CACHE_BITS = 12,
-    CODE_WORDS = sizeof(struct code) / sizeof(uint64_t),
-    NAME_WORDS = sizeof(struct hl_code_name) / sizeof(uint64_t),
-    WORDS = CODE_WORDS + NAME_WORDS
-};
-static struct entry {
-    uint32_t sequence;
-    uint64_t words[WORDS]; // struct code, struct hl_code_name
-} cache[1 << CACHE_BITS];
-
-_Static_assert(sizeof(struct code) % sizeof(uint64_t) == 0, "struct code is compared as words");
-
-static struct entry *entry_of(const struct code *c) {
-    uint64_t key = c->object ^ (uint64_t)(uint32_t)c->offset << 40;
-    return &cache[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS)];
-}
+_Static_assert(sizeof(struct code) <= sizeof(struct hl_key), "a key has all of a struct code");
 
 enum hl_named hl_code_name(const struct hl_interpreter *py, struct hl_window *w, uintptr_t object,
-                           int offset, struct hl_code_name *name) {
+                           int offset, struct hl_line *name) {
     struct code code = {.object = object, .offset = offset};
     if (!read_code(py, w, &code)) return HL_NAMED_INVALID;
     // The names of code that starts and ends calls are those of no file.
     if (code.filename == code.name) return HL_NAMED_HIDDEN;
-    struct entry *e = entry_of(&code);
-    uint64_t words[WORDS];
-    if (hl_published_read(&e->sequence, e->words, words, WORDS) &&
-        memcmp(words, &code, sizeof code) == 0) {
-        memcpy(name, words + CODE_WORDS, sizeof *name);
-        return HL_NAMED_OK;
-    }
+    struct hl_key key = {{0}};
+    memcpy(&key, &code, sizeof code);
+    if (hl_known(&key, name)) return HL_NAMED_OK;
     if (!new_name(py, w, &code, name)) return HL_NAMED_INVALID;
-    memcpy(words, &code, sizeof code);
-    memcpy(words + CODE_WORDS, name, sizeof *name);
-    hl_published_write(&e->sequence, e->words, words, WORDS);
+    hl_know(&key, name);
     return HL_NAMED_OK;
 }

@@ -2,23 +2,15 @@
 #ifndef HL_PYTHON_CODE_H
 #define HL_PYTHON_CODE_H
 
+#include "language/chain.h"
 #include "python/interpreter.h"
 
 enum hl_named { HL_NAMED_OK, HL_NAMED_HIDDEN, HL_NAMED_INVALID };
-
-// enum hl_role is the part of a function in an import. CPython's importer is written in Python, and
-// runs a module from one of its functions, _call_with_frames_removed.
-enum hl_role { HL_ROLE_NONE, HL_ROLE_IMPORTER, HL_ROLE_RUNS_MODULE };
-
-struct hl_code_name {
-    uint64_t address; // of the synthetic frame
-    uint64_t role;
-};
 
 // hl_code_name sets *name to the name of an instruction of a code object. The result is
 // HL_NAMED_HIDDEN for code that the interpreter made for itself, and HL_NAMED_INVALID if there is
 // no code object, or no memory for the name.
 enum hl_named hl_code_name(const struct hl_interpreter *py, struct hl_window *w, uintptr_t code,
-                           int offset, struct hl_code_name *name);
+                           int offset, struct hl_line *name);
 
 #endif

@@ -106,10 +106,8 @@ FUNCTIONS(3, 0)
 FUNCTIONS(3, 1)
 
 #define ALLOCATOR(level, domain)                                                                   \
-    {                                                                                              \
-        NULL, malloc_##level##_##domain, calloc_##level##_##domain, realloc_##level##_##domain,    \
-            free_##level##_##domain                                                                \
-    }
+    {NULL, malloc_##level##_##domain, calloc_##level##_##domain, realloc_##level##_##domain,       \
+     free_##level##_##domain}
 static const struct hl_allocator hooks[LEVELS][DOMAINS] = {
     {ALLOCATOR(0, 0), ALLOCATOR(0, 1)},
     {ALLOCATOR(1, 0), ALLOCATOR(1, 1)},

@@ -2,7 +2,7 @@
 #ifndef HL_PYTHON_INTERPRETER_H
 #define HL_PYTHON_INTERPRETER_H
 
-#include "base/memory.h"
+#include "language/chain.h"
 #include "python/layout.h"
 
 // struct hl_allocator is CPython's PyMemAllocatorEx.
@@ -17,10 +17,8 @@ struct hl_allocator {
 enum hl_domain { HL_DOMAIN_MEM = 1, HL_DOMAIN_OBJ = 2 }; // CPython's PyMemAllocatorDomain
 
 struct hl_interpreter {
-    uintptr_t dynamic; // the dynamic section of its module
-    struct {
-        uintptr_t start, end; // addresses of its module, the program or libpython
-    } object;
+    uintptr_t dynamic;      // the dynamic section of its module
+    struct hl_range object; // addresses of its module, the program or libpython
     struct hl_layout layout;
     uintptr_t loop, loop_size;   // _PyEval_EvalFrameDefault
     const uintptr_t *finalizing; // is not 0 while the interpreter is being finalized

@@ -6,9 +6,8 @@
 
 // What several versions have in common.
 #define CODE_TO_3_10                                                                               \
-    { .filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT }
-#define STRING_TO_3_11                                                                             \
-    { .length = 16, .state = 32, .ascii = 48, .compact = 72 }
+    {.filename = 104, .name = 112, .first_line = 40, .lines = 120, .instructions = HL_ABSENT}
+#define STRING_TO_3_11 {.length = 16, .state = 32, .ascii = 48, .compact = 72}
 
 static const struct hl_layout known[] = {
     {.minor = 9, // and 3.8

@@ -27,6 +27,6 @@ uint32_t hl_path_order(uintptr_t *column, uint32_t frames) {
 }
 
 uintptr_t hl_path_mark(const char *text, uintptr_t other) {
-    uintptr_t name = hl_name(text, hl_strlen(text), "", 0, 0);
+    uintptr_t name = hl_name(text, hl_strlen(text), "", 0, 0, NULL);
     return name != 0 ? name : other;
 }

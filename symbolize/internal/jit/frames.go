@@ -3,6 +3,7 @@ package jit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -13,13 +14,16 @@ import (
 // The first line of the file names the schema, each further line one address:
 //
 //	{"schema":"heaplapse.frames/1","pid":4711,"image":0,"start_ns":1790000000000000000}
-//	{"address":"0x100000000000010","function":"handle","file":"/srv/app.py","line":9}
+//	{"address":"0x100000000000010","function":"handle","file":"/srv/app.py","line":9,"language":"python"}
 //
-// A last line without a newline is still being written and is ignored. Other malformed lines are
+// Older engines knew Python only, and did not write the language. A last line without a newline is still being written and is ignored. Other malformed lines are
 // skipped, because a full disk may have cut them.
 
 // framesSchema is the version of frames files that this package reads.
 const framesSchema = "heaplapse.frames/1"
+
+// python is the language of lines that name none.
+const python = "python"
 
 // framesHead is how a frames file begins.
 const framesHead = `{"schema"`
@@ -39,6 +43,7 @@ type frameLine struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     uint32 `json:"line"`
+	Language string `json:"language"`
 }
 
 // framesReader reads the lines of a frames file.
@@ -84,7 +89,19 @@ func (r *framesReader) add(text []byte) error {
 		start: address - syntheticStep, size: syntheticStep, name: parsed.Function,
 		lines: []line{{file: r.file(parsed.File), number: int(parsed.Line)}},
 	})
+	r.addLanguage(address-syntheticStep, &parsed)
 	return r.m.checkLimits()
+}
+
+// addLanguage keeps the language of a line, unless it is Python.
+func (r *framesReader) addLanguage(start uint64, l *frameLine) {
+	if l.Language == "" || l.Language == python {
+		return
+	}
+	if r.m.languages == nil {
+		r.m.languages = map[uint64]string{}
+	}
+	r.m.languages[start] = r.file(l.Language)
 }
 
 // checkSchema checks the first line, which err is the error of.
@@ -115,7 +132,7 @@ func (l *frameLine) check(err error) (uint64, error) {
 	return address, nil
 }
 
-// file returns the name of a source file, so that equal ones share memory.
+// file returns the name of a source file or of a language, so that equal ones share memory.
 func (r *framesReader) file(name string) string {
 	known, ok := r.files[name]
 	if !ok {
@@ -133,10 +150,15 @@ func (r *framesReader) skip(err error) {
 	}
 }
 
-// script returns the function of an entry of a frames file.
-func (e *entry) script() Symbol {
+// script returns the function of an entry of a frames file. Marks such as [mmap] have no file, and
+// no language.
+func (m *Map) script(e *entry) Symbol {
 	at := e.lines[0]
-	return Symbol{Function: e.name, File: at.file, Line: at.number}
+	s := Symbol{Function: e.name, File: at.file, Line: at.number}
+	if s.File != "" {
+		s.Language = cmp.Or(m.languages[e.start], python)
+	}
+	return s
 }
 
 // maxQuoted is the length at which a text from a file is clipped in a message, in bytes.

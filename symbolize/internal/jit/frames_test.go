@@ -25,7 +25,7 @@ func TestFramesFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, m.Skipped)
 	require.Equal(t, Frames, m.Kind)
-	handle := Symbol{Function: "handle", File: "/srv/app.py", Line: 9}
+	handle := Symbol{Function: "handle", File: "/srv/app.py", Line: 9, Language: "python"}
 	for address, want := range map[uint64]Symbol{
 		0x100000000000010 - 1: handle, 0x100000000000000: handle, 0x100000000000020 - 1: {Function: "[mmap]"},
 	} {
@@ -44,7 +44,7 @@ func TestNamesOfScriptsAreNotSplit(t *testing.T) {
 	m, err := readFramesText(framesLine1 + strings.Replace(handleLine, "handle", "JS:*f /srv/a.js:1:2", 1))
 	require.NoError(t, err)
 	f, _ := m.Find(0x10000000000000f)
-	require.Equal(t, Symbol{Function: "JS:*f /srv/a.js:1:2", File: "/srv/app.py", Line: 9}, f)
+	require.Equal(t, Symbol{Function: "JS:*f /srv/a.js:1:2", File: "/srv/app.py", Line: 9, Language: "python"}, f)
 }
 
 // TestUnfinishedFramesFile: the last line may still be written.

@@ -53,6 +53,8 @@ type Map struct {
 	entries []entry // in the order of the file
 	index   interval.Index
 	text    int // bytes of all names
+	// languages are those of scripts other than Python, by the start of an entry of a frames file.
+	languages map[uint64]string
 }
 
 // entry is a function and its code.
@@ -66,6 +68,7 @@ type entry struct {
 type Symbol struct {
 	Function, File          string
 	Line, Column, StartLine int
+	Language                string // of a script
 }
 
 // Code is the code of a function.
@@ -212,7 +215,7 @@ func (m *Map) Find(addr uint64) (s Symbol, ok bool) {
 		return Symbol{}, false
 	}
 	if m.Kind == Frames {
-		return m.entries[i].script(), true
+		return m.script(&m.entries[i]), true
 	}
 	return m.entries[i].frame(addr), true
 }
