@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -69,6 +71,19 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 			assert.Empty(t, outcome.Notes)
 			assertHeld(t, looks)
 		})
+	}
+}
+
+// TestLooksLeaveNoOrphans: what reaps orphans has no child that it does not know when the program has ended.
+func TestLooksLeaveNoOrphans(t *testing.T) {
+	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	defer func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) }()
+	program := heldProgram(t)
+	for _, every := range []time.Duration{time.Hour, time.Millisecond} {
+		_, looks := recordHeld(t, Options{Command: []string{program, "500"}, HoldersEvery: every})
+		require.NotEmpty(t, looks)
+		_, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
+		assert.ErrorIs(t, err, unix.ECHILD, "%s", every)
 	}
 }
 

@@ -4,6 +4,7 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=${1:-$(mktemp -d)}
+chmod 755 "$work" # other users run programs below it
 status=0
 for name in musl forks sandboxes filesystems planted memory; do
 	echo "== $name"

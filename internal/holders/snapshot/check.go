@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -20,9 +22,49 @@ func refuse(remedy, format string, args ...any) error {
 	return &Refusal{fmt.Sprintf(format, args...), remedy}
 }
 
+// mayTrace reports whether the filter of system calls around heaplapse permits to trace, or answers: one that kills
+// cannot be asked. A child of this process makes the system call first.
+var mayTrace = sync.OnceValue(func() bool {
+	if target.Status(os.Getpid(), "Seccomp") != "2" {
+		return true
+	}
+	runtime.LockOSThread() // the thread that traces the child waits for it
+	defer runtime.UnlockOSThread()
+	var cores, none unix.Rlimit
+	if unix.Prlimit(0, unix.RLIMIT_CORE, nil, &cores) == nil {
+		none.Max = cores.Max
+		_ = unix.Prlimit(0, unix.RLIMIT_CORE, &none, nil) // the child may be killed, and must not leave a file
+		defer func() { _ = unix.Prlimit(0, unix.RLIMIT_CORE, &cores, nil) }()
+	}
+	// It stops before the first instruction of the program.
+	child, err := os.StartProcess("/proc/self/exe", []string{"heaplapse"}, &os.ProcAttr{Sys: &unix.SysProcAttr{Ptrace: true}})
+	if err != nil {
+		return true // it answers
+	}
+	defer child.Release()
+	var status unix.WaitStatus
+	for {
+		if _, err := unix.Wait4(child.Pid, &status, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			return true
+		}
+		if status.Exited() || status.Signaled() {
+			return status.Signal() != unix.SIGSYS
+		}
+		_ = child.Kill()
+	}
+})
+
+// checkOwnFilter refuses if tracing would end heaplapse.
+func checkOwnFilter(int) error {
+	if mayTrace() {
+		return nil
+	}
+	return refuse("", "the seccomp filter around heaplapse kills a process that traces another")
+}
+
 // check finds reasons to refuse a process without stopping it.
 func check(pid int) error {
-	for _, c := range []func(int) error{checkState, checkAccess, checkShadowStack, checkNamespace} {
+	for _, c := range []func(int) error{checkState, checkOwnFilter, checkAccess, checkShadowStack, checkNamespace} {
 		if err := c(pid); err != nil {
 			return err
 		}

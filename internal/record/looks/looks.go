@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders"
@@ -28,6 +29,8 @@ const (
 	firstLook = time.Second
 	// lookPatience limits the time for which the end of a recording waits for what is still read.
 	lookPatience = 10 * time.Second
+	// leavingPatience is the time for which a process is kept from ending. It is less than that of the engine, 2 s.
+	leavingPatience = 1500 * time.Millisecond
 	// mostLooked limits the number of processes that are looked at together.
 	mostLooked = 4
 	// mostOwn is the size of the resident memory that is not of files, up to which processes are looked at unless the user
@@ -60,6 +63,8 @@ type Looks struct {
 	timer  sync.WaitGroup
 	work   sync.Mutex // is held while there are copies of processes
 	last   sync.WaitGroup
+	// interrupt ends the look that the timer has begun; nil before the first one.
+	interrupt atomic.Pointer[context.CancelFunc]
 
 	// These are used with work held.
 	ends   bool          // the last looks have begun
@@ -96,7 +101,10 @@ func (l *Looks) run() {
 		}
 		started := time.Now()
 		if l.work.TryLock() {
-			l.finish(l.ctx, l.begin(all), askAside)
+			ctx, cancel := context.WithCancel(l.ctx)
+			l.interrupt.Store(&cancel)
+			l.finish(ctx, l.begin(all), askAside)
+			cancel()
 			l.work.Unlock()
 		}
 		// It rests for at least as long as the look took.
@@ -242,40 +250,55 @@ func (l *Looks) note(r collect.Running, err error) {
 	})
 }
 
-// Now copies the processes, because they are about to end or to be left, and returns. The copies are read
-// afterwards. If a look is being taken already, that one counts.
+// Now looks at the processes, because they are about to end or to be left, and returns when the copies are gone. What
+// takes too long is read afterwards. If a look is being taken already, that one counts.
 func (l *Looks) Now() {
 	if l == nil || l.ctx.Err() != nil || !l.work.TryLock() {
 		return
 	}
 	l.ends = true
 	list := l.begin(all)
+	done := make(chan struct{})
 	l.last.Go(func() {
+		defer close(done)
 		defer l.work.Unlock()
 		l.finish(l.ctx, list, ask) // somebody waits for it
 	})
+	select {
+	case <-done:
+	case <-time.After(leavingPatience):
+	}
 }
 
-// Leaving copies a process whose exit handlers run next, and returns. The copy is read afterwards. If a look is being
-// taken already, that one counts.
+// Leaving looks at a process whose exit handlers run next, and returns when the copy is gone: a copy that is left behind
+// would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status for that
+// of the program. A look that the timer has begun ends without an answer.
 func (l *Looks) Leaving(pid int) {
-	if l.ctx.Err() != nil || !l.work.TryLock() {
+	ctx, cancel := context.WithTimeout(l.ctx, leavingPatience)
+	defer cancel()
+	if end := l.interrupt.Load(); end != nil {
+		(*end)()
+	}
+	if !l.lock(ctx) {
 		return
 	}
+	defer l.work.Unlock()
 	if l.c == nil || l.ends {
-		l.work.Unlock()
 		return
 	}
-	list := l.begin(pid)
-	read := func() {
-		defer l.work.Unlock() // End waits for it
-		l.finish(l.ctx, list, ask)
+	l.finish(ctx, l.begin(pid), ask)
+}
+
+// lock takes work unless the context ends before.
+func (l *Looks) lock(ctx context.Context) bool {
+	const pause = time.Millisecond
+	for ctx.Err() == nil {
+		if l.work.TryLock() {
+			return true
+		}
+		time.Sleep(pause)
 	}
-	if own, _ := proc.Own(pid); own == 1 {
-		read() // the kernel ends the processes of a namespace, and so the copy, with the first one
-		return
-	}
-	go read()
+	return false
 }
 
 // End waits for what is still read, but not for long, and tells why there are no looks at processes.
