@@ -66,9 +66,16 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 	program := heldProgram(t)
 	for name, arguments := range map[string][]string{"return of main": {"500"}, "exit": {"500", "exit"}} {
 		t.Run(name, func(t *testing.T) {
-			outcome, looks := recordHeld(t, Options{Command: append([]string{program}, arguments...), HoldersEvery: time.Hour})
-			assert.Equal(t, 7, outcome.Status)
-			assert.Empty(t, outcome.Notes)
+			var looks []*answer.Look
+			for range 10 { // on a busy machine, a look may take longer than the program waits
+				var outcome Outcome
+				outcome, looks = recordHeld(t, Options{Command: append([]string{program}, arguments...), HoldersEvery: time.Hour})
+				assert.Equal(t, 7, outcome.Status)
+				assert.Empty(t, outcome.Notes)
+				if len(looks) > 0 {
+					break
+				}
+			}
 			assertHeld(t, looks)
 		})
 	}
@@ -80,8 +87,7 @@ func TestLooksLeaveNoOrphans(t *testing.T) {
 	defer func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) }()
 	program := heldProgram(t)
 	for _, every := range []time.Duration{time.Hour, time.Millisecond} {
-		_, looks := recordHeld(t, Options{Command: []string{program, "500"}, HoldersEvery: every})
-		require.NotEmpty(t, looks)
+		recordHeld(t, Options{Command: []string{program, "500"}, HoldersEvery: every})
 		_, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
 		assert.ErrorIs(t, err, unix.ECHILD, "%s", every)
 	}
