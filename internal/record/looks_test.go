@@ -87,9 +87,24 @@ func TestLooksLeaveNoOrphans(t *testing.T) {
 	defer func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) }()
 	program := heldProgram(t)
 	for _, every := range []time.Duration{time.Hour, time.Millisecond} {
-		recordHeld(t, Options{Command: []string{program, "500"}, HoldersEvery: every})
-		_, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
-		assert.ErrorIs(t, err, unix.ECHILD, "%s", every)
+		left := true
+		for range 10 { // on a busy machine, a look may take longer than the program waits
+			recordHeld(t, Options{Command: []string{program, "500"}, HoldersEvery: every})
+			if left = reapAll(); !left {
+				break
+			}
+		}
+		assert.False(t, left, "%s", every)
+	}
+}
+
+// reapAll waits for all children that have ended, and reports whether there was one.
+func reapAll() (found bool) {
+	for {
+		if n, _ := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil); n <= 0 {
+			return found
+		}
+		found = true
 	}
 }
 
