@@ -63,8 +63,7 @@ type Looks struct {
 	timer  sync.WaitGroup
 	work   sync.Mutex // is held while there are copies of processes
 	last   sync.WaitGroup
-	// interrupt ends the look that the timer has begun; nil before the first one.
-	interrupt atomic.Pointer[context.CancelFunc]
+	timed  atomic.Pointer[[]*copied] // the copies of the look that the timer has begun, or nil
 
 	// These are used with work held.
 	ends   bool          // the last looks have begun
@@ -101,10 +100,10 @@ func (l *Looks) run() {
 		}
 		started := time.Now()
 		if l.work.TryLock() {
-			ctx, cancel := context.WithCancel(l.ctx)
-			l.interrupt.Store(&cancel)
-			l.finish(ctx, l.begin(all), askAside)
-			cancel()
+			list := l.begin(all)
+			l.timed.Store(&list)
+			l.finish(l.ctx, list, askAside)
+			l.timed.Store(nil)
 			l.work.Unlock()
 		}
 		// It rests for at least as long as the look took.
@@ -129,13 +128,20 @@ type copied struct {
 	half   uint32
 	leaves bool // its exit handlers run next
 	*holders.Copy
+	dropped atomic.Bool // what is read of it must not be used
+}
+
+// drop removes a copy that may be being read.
+func (c *copied) drop() {
+	c.dropped.Store(true)
+	_ = c.Close()
 }
 
 // all stands for every process.
 const all = 0
 
 // begin copies the recorded processes that have most in use, or only one.
-func (l *Looks) begin(only int) (list []copied) {
+func (l *Looks) begin(only int) (list []*copied) {
 	for _, r := range l.c.Running() {
 		if len(list) == mostLooked {
 			break
@@ -157,7 +163,7 @@ func (l *Looks) begin(only int) (list []copied) {
 			l.note(r, err)
 			continue
 		}
-		list = append(list, copied{r, half, only != all, c})
+		list = append(list, &copied{Running: r, half: half, leaves: only != all, Copy: c})
 	}
 	return list
 }
@@ -191,13 +197,18 @@ func (l *Looks) refuse(pid int) error {
 
 // finish reads copies, stores what they tell, and removes them. A process that has freed most of its memory before it
 // leaves tells less than the look before.
-func (l *Looks) finish(ctx context.Context, list []copied, ask func(context.Context, copied) (*answer.Look, error)) {
+func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Context, *copied) (*answer.Look, error)) {
 	for _, c := range list {
 		if ctx.Err() != nil {
 			_ = c.Close()
 			continue
 		}
+		stop := context.AfterFunc(ctx, c.drop)
 		a, err := ask(ctx, c)
+		stop()
+		if c.dropped.Load() {
+			continue
+		}
 		before, told := l.told[c.PID]
 		if a != nil && (!c.leaves || 2*live(a) >= before) {
 			l.c.AddLook(c.Running, a)
@@ -220,12 +231,12 @@ func live(a *answer.Look) (n int) {
 }
 
 // ask reads a copy.
-func ask(ctx context.Context, c copied) (*answer.Look, error) {
+func ask(ctx context.Context, c *copied) (*answer.Look, error) {
 	return c.Ask(ctx, holders.Question{Sites: true, Image: c.Image, Half: c.half})
 }
 
 // askAside is ask at a low priority: the program goes on meanwhile, and should not notice.
-func askAside(ctx context.Context, c copied) (a *answer.Look, err error) {
+func askAside(ctx context.Context, c *copied) (a *answer.Look, err error) {
 	const nice = 10 // not the lowest: the copy costs memory while it lives
 	done := make(chan struct{})
 	go func() {
@@ -270,23 +281,28 @@ func (l *Looks) Now() {
 	}
 }
 
-// Leaving looks at a process whose exit handlers run next, and returns when the copy is gone: a copy that is left behind
-// would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status for that
-// of the program. A look that the timer has begun ends without an answer.
+// Leaving looks at a process whose exit handlers run next, and returns when there is no copy of it: one that is left
+// behind would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status for
+// that of the program. While the timer's look is read, there is no other one; what that has copied of the process is
+// dropped.
 func (l *Looks) Leaving(pid int) {
 	ctx, cancel := context.WithTimeout(l.ctx, leavingPatience)
 	defer cancel()
-	if end := l.interrupt.Load(); end != nil {
-		(*end)()
+	if list := l.timed.Load(); list != nil {
+		for _, c := range *list {
+			if c.PID == pid {
+				c.drop()
+			}
+		}
+		return
 	}
-	if !l.lock(ctx) {
+	if !l.lock(ctx) { // the last looks are being read
 		return
 	}
 	defer l.work.Unlock()
-	if l.c == nil || l.ends {
-		return
+	if l.c != nil && !l.ends {
+		l.finish(ctx, l.begin(pid), ask)
 	}
-	l.finish(ctx, l.begin(pid), ask)
 }
 
 // lock takes work unless the context ends before.
