@@ -141,6 +141,36 @@ func (r pythonRun) checkRecursion(t *testing.T, at int) {
 	require.True(t, found, "no row of the recursion")
 }
 
+// A stack of Perl moves when it grows, in a realloc that may be a sample.
+func TestLanguageDeepStacks(t *testing.T) {
+	for name, script := range map[string]string{
+		"recursion": `no warnings; sub f { my ($n) = @_; my @a = (1) x 20; $n ? 1 + f($n - 1) : 0 } print f($_), "\n" for 1500, 5000, 20000`,
+		"list": `no warnings; my $list; $list = {next => $list, text => "x" x 100} for 1 .. 6000;
+sub walk { my ($n) = @_; my $copy = "$n->{text}"; $n->{next} ? 1 + walk($n->{next}) : 1 } print walk($list), "\n" for 1 .. 5`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			record(t, "period=65536", testutil.Need(t, "perl"), "-e", script).run(t)
+		})
+	}
+}
+
+// Code that is loaded again and again gets the memory of code that was freed.
+func TestLanguageReusedMemory(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"aa", "bb"} {
+		testutil.WriteFile(t, filepath.Join(dir, name+".pl"), `sub remember { push @main::kept, "x" x 1000 for 1 .. 10 } remember(); 1;`, 0o600)
+	}
+	main := filepath.Join(dir, "main.pl")
+	testutil.WriteFile(t, main, `no warnings; for (1 .. 200) { do "$ARGV[0]/$_.pl" or die for "aa", "bb" }`, 0o600)
+	r := recordPython(t, "period=1", nil, testutil.Need(t, "perl"), main, dir)
+	require.Empty(t, r.problems)
+	got := r.allocatedByLine()
+	for _, name := range []string{"aa.pl", "bb.pl"} {
+		require.Greater(t, got[line{filepath.Join(dir, name), 1, "main::remember"}], int64(200*10*1000), "%s %v", name, got)
+	}
+}
+
 // An interpreter whose version is not known has native frames only, and one problem says which
 // version it is.
 func TestLanguageVersions(t *testing.T) {

@@ -32,7 +32,11 @@ enum { RECENT_BITS = 10, GENERATIONS = HL_PAGE };
 static uintptr_t recent[1 << RECENT_BITS];
 static uint32_t generation = 1;
 
-void hl_memory_forget(void) { __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE); }
+void hl_memory_forget(void) {
+    if (__atomic_add_fetch(&generation, 1, __ATOMIC_ACQ_REL) % GENERATIONS != 0) return;
+    for (size_t i = 0; i < sizeof recent / sizeof *recent; i++)
+        __atomic_store_n(&recent[i], 1, __ATOMIC_RELAXED);
+}
 
 static bool readable(uintptr_t page) { return probe_works() ? probe(page) : page_mapped(page); }
 

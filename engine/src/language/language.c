@@ -13,15 +13,19 @@ struct found {
     enum state state;
     uint32_t valid, invalid; // frames
     uintptr_t dynamic;       // the dynamic section of its module
-    struct hl_range object, loops[HL_LOOPS];
+    struct hl_range object, loops[HL_LOOPS], released[HL_RELEASED];
 };
 static struct found found[LANGUAGES];
 
-static uint32_t busy;      // a thread searches
+static uint32_t busy;      // the number of the process of which a thread searches, or 0
 static uintptr_t searched; // the list of modules that were searched
-static uintptr_t (*thread_value)(unsigned key);
 
-static bool enter(void) { return __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) == 0; }
+// enter reports whether no other thread searches. A fork copies busy from a thread that does.
+static bool enter(void) {
+    uint32_t before = __atomic_load_n(&busy, __ATOMIC_RELAXED), own = (uint32_t)hl_process.pid;
+    return before != own && __atomic_compare_exchange_n(&busy, &before, own, false,
+                                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
 static void leave(void) { __atomic_store_n(&busy, 0, __ATOMIC_RELEASE); }
 
 static enum state state_of(int i) { return __atomic_load_n(&found[i].state, __ATOMIC_ACQUIRE); }
@@ -51,6 +55,7 @@ static void take(struct hl_window *w, const struct hl_module *m, bool is_program
     struct found *f = &found[i];
     if (hl_module_symbol(w, m, all[i]->symbol, NULL) == 0) return;
     for (int k = 0; k < HL_LOOPS; k++) f->loops[k] = function(w, m, all[i]->loops[k]);
+    for (int k = 0; k < HL_RELEASED; k++) f->released[k] = function(w, m, all[i]->released[k]);
     bool is_known = all[i]->examine(w, m, &reason);
     hl_put_end(&reason);
     if (!is_known) return refuse(i, text);
@@ -65,15 +70,14 @@ static void take(struct hl_window *w, const struct hl_module *m, bool is_program
 static void search_module(struct hl_window *w, const struct hl_module *m, bool is_program) {
     for (int i = 0; i < LANGUAGES; i++)
         if (state_of(i) == NONE) take(w, m, is_program, i);
-    if (thread_value != NULL) return;
-    uintptr_t address = hl_module_symbol(w, m, "pthread_getspecific", NULL);
-    memcpy(&thread_value, &address, sizeof address);
 }
+
+enum { SHORTEST = 32, MOST_MODULES = 4096 };
 
 // search looks for interpreters if the list of modules has changed, and returns the number of calls
 // to leave out: the list is long in large programs.
 static uint32_t search(void) {
-    enum { SHORTEST = 32, LONGEST = 256, MOST_MODULES = 4096 };
+    enum { LONGEST = 256 };
     static uint32_t pause;
     struct hl_window w = {.unstable = true};
     uintptr_t list = hl_module_list(), at = 0;
@@ -85,10 +89,14 @@ static uint32_t search(void) {
     return pause = SHORTEST;
 }
 
+// poll looks at the list of modules now and then, whatever other runtimes need.
 static uint32_t poll(void) {
-    enum { SELDOM = 256 };
+    enum { SELDOM = 256, INTERVAL = 50 * 1000 * 1000 };
+    static int64_t last;
     if (!hl_config.python) return SELDOM;
-    if (!enter()) return 0;
+    int64_t now = hl_clock(HL_MONOTONIC_COARSE), before = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    if ((before != 0 && now - before < INTERVAL) || !enter()) return SHORTEST;
+    __atomic_store_n(&last, now, __ATOMIC_RELAXED);
     uint32_t pause = search();
     leave();
     return pause;
@@ -103,7 +111,8 @@ static void unloaded(void) {
         uintptr_t at = 0;
         bool is_loaded = false;
         if (state_of(i) != FOUND) continue;
-        while (!is_loaded && hl_module_next(&w, &at, &m)) is_loaded = m.dynamic == found[i].dynamic;
+        for (int n = 0; n < MOST_MODULES && !is_loaded && hl_module_next(&w, &at, &m); n++)
+            is_loaded = m.dynamic == found[i].dynamic;
         if (!is_loaded) __atomic_store_n(&found[i].state, NONE, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&searched, 0, __ATOMIC_RELAXED);
@@ -117,6 +126,15 @@ static bool runs_loop(const struct hl_stack *s, const struct hl_chain *c) {
     return false;
 }
 
+// is_released reports whether the thread runs without the interpreter's lock: another one may free
+// what is read.
+static bool is_released(const struct hl_stack *s, const struct found *f) {
+    for (uint32_t i = 0; i < s->n; i++)
+        for (int k = 0; k < HL_RELEASED; k++)
+            if (hl_in_range(&f->released[k], s->pc[i] - 1)) return true;
+    return false;
+}
+
 static void merge_language(struct hl_stack *s, int i) {
     const struct found *f = &found[i];
     struct hl_chain c = {.walk = &all[i]->walk,
@@ -125,7 +143,10 @@ static void merge_language(struct hl_stack *s, int i) {
                          .window = {.trusting = true},
                          .left = HL_CHAIN_FRAMES};
     memcpy(c.loops, f->loops, sizeof c.loops);
-    if (runs_loop(s, &c) && all[i]->begin(&c) && c.frame != 0) hl_chain_merge(s, &c);
+    if (!runs_loop(s, &c)) return;
+    hl_memory_forget(); // the interpreter may have freed what the last sample read
+    if (is_released(s, f)) c.window = (struct hl_window){.unstable = true};
+    if (all[i]->begin(&c) && c.frame != 0) hl_chain_merge(s, &c);
 }
 
 static void merge(struct hl_stack *s) {
@@ -179,6 +200,8 @@ size_t hl_language_text(struct hl_window *w, char *to, size_t size, uintptr_t fr
     return n;
 }
 
+void *pthread_getspecific(unsigned key) __attribute__((weak));
+
 uintptr_t hl_language_thread_value(unsigned key) {
-    return thread_value != NULL ? thread_value(key) : 0;
+    return pthread_getspecific ? (uintptr_t)pthread_getspecific(key) : 0;
 }

@@ -7,12 +7,15 @@
 #include "heap/runtime.h"
 #include "language/known.h"
 
+enum { HL_RELEASED = 3 };
+
 // struct hl_language is a language. Its functions read the interpreter's memory through windows,
 // and accept any content.
 struct hl_language {
-    const char *title;           // "Perl"
-    const char *symbol;          // which only its interpreter exports
-    const char *loops[HL_LOOPS]; // exported functions that are loops; the first must be found
+    const char *title;                 // "Perl"
+    const char *symbol;                // which only its interpreter exports
+    const char *loops[HL_LOOPS];       // exported functions that are loops; the first must be found
+    const char *released[HL_RELEASED]; // exported functions that call others without the lock
     // examine looks at a module that has the symbol, and finds what the other functions need. It
     // returns false if the version is not known, and puts what it is into reason, such as
     // "5.38 is not one of the supported versions".

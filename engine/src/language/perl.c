@@ -115,15 +115,35 @@ static bool put_sub(struct hl_window *w, struct hl_texts *t, uintptr_t sub) {
     return (stash == 0 || put_package(w, t, stash)) && put_key(w, t, name);
 }
 
-enum { KEY_COP, KEY_FILE, KEY_LINE, KEY_SUB, KEY_NAME, KEY_CODE }; // of struct hl_key
+// Words of struct hl_key. KEY_CODE has the hash of the name of the file too: code of other files
+// gets the memory of code that was freed.
+enum { KEY_COP, KEY_FILE, KEY_LINE, KEY_SUB, KEY_NAME, KEY_CODE };
+enum { CODE_MASK = 3 };
 enum { IN_SUB, IN_EVAL, IN_FILE, IN_MAIN };
 
+// read_file copies the name of a file. Each eval has a name with a number of its own, "(eval 12)".
+static size_t read_file(struct hl_window *w, char *to, size_t size, uintptr_t at) {
+    static const char eval[] = "(eval ";
+    size_t n = at == 0 ? 0 : hl_language_text(w, to, size, at, size);
+    if (n < sizeof eval || memcmp(to, eval, sizeof eval - 1) != 0) return n;
+    to[sizeof eval - 2] = ')';
+    return sizeof eval - 1;
+}
+
+static uint64_t hash_of_file(struct hl_window *w, uintptr_t at) {
+    char text[1024];
+    uint64_t hash = 0;
+    size_t n = read_file(w, text, sizeof text, at);
+    for (size_t i = 0; i < n; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static bool read_texts(struct hl_chain *c, const struct hl_key *key, struct hl_texts *t) {
-    t->file_length =
-        hl_language_text(&c->window, t->file, sizeof t->file, key->word[KEY_FILE], sizeof t->file);
-    if (key->word[KEY_CODE] == IN_SUB) return put_sub(&c->window, t, key->word[KEY_SUB]);
+    uint64_t code = key->word[KEY_CODE] & CODE_MASK;
+    t->file_length = read_file(&c->window, t->file, sizeof t->file, key->word[KEY_FILE]);
+    if (code == IN_SUB) return put_sub(&c->window, t, key->word[KEY_SUB]);
     static const char *const names[] = {[IN_EVAL] = "<eval>", [IN_FILE] = "<require>"};
-    const char *name = key->word[KEY_CODE] == IN_MAIN ? "<main>" : names[key->word[KEY_CODE]];
+    const char *name = code == IN_MAIN ? "<main>" : names[code];
     t->function_length = hl_strlen(name);
     memcpy(t->function, name, t->function_length);
     return true;
@@ -139,6 +159,7 @@ static struct hl_line line_of(struct hl_chain *c, int code, uintptr_t sub) {
     if (sub != 0 && hl_load(&c->window, sub, &body))
         hl_load(&c->window, body + CV_NAME, &key.word[KEY_NAME]);
     key.word[KEY_LINE] = line;
+    key.word[KEY_CODE] |= hash_of_file(&c->window, key.word[KEY_FILE]) & ~(uint64_t)CODE_MASK;
     return hl_language_line(c, &key, "perl", line, read_texts);
 }
 

@@ -18,6 +18,7 @@ enum {
     FUNCTION_FILE = 152,
     OPERATION_SIZE = 32,
     OPERATION_LINE = 24,
+    STRING_HASH = 8,
     STRING_LENGTH = 16,
     STRING_TEXT = 24,
     CLASS_NAME = 8,
@@ -60,7 +61,7 @@ static bool begin(struct hl_chain *c) {
 
 // --- names ---
 
-enum { KEY_FUNCTION, KEY_FILE, KEY_LINE, KEY_NAME, KEY_CLASS }; // of struct hl_key
+enum { KEY_FUNCTION, KEY_FILE, KEY_LINE, KEY_NAME, KEY_CLASS, KEY_HASH }; // of struct hl_key
 
 // read_string copies a zend_string.
 static size_t read_string(struct hl_window *w, char *to, size_t size, uintptr_t string) {
@@ -109,6 +110,23 @@ static bool read_line(struct hl_chain *c, uintptr_t function, uint32_t *line) {
     return hl_copy(w, line, operation + OPERATION_LINE, sizeof *line);
 }
 
+// hash_of returns the hash that PHP has stored in a string. All strings that compiled code has are
+// hashed. PHP's own allocator starts afresh with each request, so that all addresses are used
+// again.
+static uint64_t hash_of(struct hl_window *w, uintptr_t string) {
+    uintptr_t hash = 0;
+    if (string != 0) hl_load(w, string + STRING_HASH, &hash);
+    return hash;
+}
+
+static uint64_t hash_of_texts(struct hl_window *w, const struct hl_key *key) {
+    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+    uintptr_t class_name = 0;
+    if (key->word[KEY_CLASS] != 0) hl_load(w, key->word[KEY_CLASS] + CLASS_NAME, &class_name);
+    uint64_t hash = hash_of(w, key->word[KEY_FILE]) * factor + hash_of(w, key->word[KEY_NAME]);
+    return hash * factor + hash_of(w, class_name);
+}
+
 // line_of returns the line of a call. Functions in C have none.
 static struct hl_line line_of(struct hl_chain *c) {
     enum { USER = 2, EVAL = 4 };
@@ -127,6 +145,7 @@ static struct hl_line line_of(struct hl_chain *c) {
         return none;
     key.word[KEY_FUNCTION] = function;
     key.word[KEY_LINE] = line;
+    key.word[KEY_HASH] = hash_of_texts(w, &key);
     return hl_language_line(c, &key, "php", line, read_texts);
 }
 

@@ -231,9 +231,11 @@ static struct hl_line next(struct hl_chain *c, bool *last) {
     return line;
 }
 
-const struct hl_language hl_ruby = {.title = "Ruby",
-                                    .symbol = "ruby_current_vm_ptr",
-                                    .loops = {"rb_vm_exec"},
-                                    .examine = examine,
-                                    .begin = begin,
-                                    .walk = {.next = next}};
+const struct hl_language hl_ruby = {
+    .title = "Ruby",
+    .symbol = "ruby_current_vm_ptr",
+    .loops = {"rb_vm_exec"},
+    .released = {"rb_nogvl", "rb_thread_call_without_gvl", "rb_thread_call_without_gvl2"},
+    .examine = examine,
+    .begin = begin,
+    .walk = {.next = next}};

@@ -1,5 +1,6 @@
 #include "python/interpreter.h"
 
+#include "base/config.h"
 #include "base/objects.h"
 #include "base/problems.h"
 #include "base/text.h"
@@ -139,11 +140,14 @@ static uint32_t search(void) {
 }
 
 uint32_t hl_interpreter_search(bool *is_new) {
-    static uint32_t busy;
-    uint32_t pause = 0;
+    static uint32_t busy; // the number of the process: a fork copies it from a thread that searches
+    uint32_t pause = 0, before = __atomic_load_n(&busy, __ATOMIC_RELAXED);
+    uint32_t own = (uint32_t)hl_process.pid;
     *is_new = false;
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE) return 0;
-    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) return 0;
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE || before == own) return 0;
+    if (!__atomic_compare_exchange_n(&busy, &before, own, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return 0;
     if (enter()) pause = search();
     hl_interpreter_done();
     *is_new = __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND;
