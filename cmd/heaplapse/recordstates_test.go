@@ -40,7 +40,7 @@ func TestRecordStates(t *testing.T) {
 		"mappings": {[]string{states, "mappings"}, "regions-dropped", "too many mappings: some are not recorded"},
 		"lines": {
 			[]string{python(t), program(t, "lines.py")}, "names-full",
-			"no room for more lines of Python: further ones are left out",
+			"no room for more lines of scripts: further ones are left out",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
