@@ -41,7 +41,6 @@ var mayTrace = sync.OnceValue(func() bool {
 	if err != nil {
 		return true // it answers
 	}
-	defer child.Release()
 	var status unix.WaitStatus
 	for {
 		if _, err := unix.Wait4(child.Pid, &status, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {

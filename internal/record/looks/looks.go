@@ -282,9 +282,9 @@ func (l *Looks) Now() {
 }
 
 // Leaving looks at a process whose exit handlers run next, and returns when there is no copy of it: one that is left
-// behind would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status for
-// that of the program. While the timer's look is read, there is no other one; what that has copied of the process is
-// dropped.
+// behind would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status
+// for that of the program. While the timer's look is read, there is no other one; what that has copied of the process
+// is dropped.
 func (l *Looks) Leaving(pid int) {
 	ctx, cancel := context.WithTimeout(l.ctx, leavingPatience)
 	defer cancel()

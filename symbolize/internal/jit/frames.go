@@ -16,8 +16,9 @@ import (
 //	{"schema":"heaplapse.frames/1","pid":4711,"image":0,"start_ns":1790000000000000000}
 //	{"address":"0x100000000000010","function":"handle","file":"/srv/app.py","line":9,"language":"python"}
 //
-// Older engines knew Python only, and did not write the language. A last line without a newline is still being written and is ignored. Other malformed lines are
-// skipped, because a full disk may have cut them.
+// Older engines knew Python only, and did not write the language. A last line without a newline is
+// still being written and is ignored. Other malformed lines are skipped, because a full disk may
+// have cut them.
 
 // framesSchema is the version of frames files that this package reads.
 const framesSchema = "heaplapse.frames/1"
