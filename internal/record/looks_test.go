@@ -63,6 +63,7 @@ func TestLooksAtTheEnd(t *testing.T) {
 
 // TestLooksBeforeExitHandlers: a program that ends by itself is looked at before its exit handlers have freed what it kept.
 func TestLooksBeforeExitHandlers(t *testing.T) {
+	testutil.NoRace(t) // a look takes longer than the program waits
 	program := heldProgram(t)
 	for name, arguments := range map[string][]string{"return of main": {"500"}, "exit": {"500", "exit"}} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 
 // TestLooksLeaveNoOrphans: what reaps orphans has no child that it does not know when the program has ended.
 func TestLooksLeaveNoOrphans(t *testing.T) {
+	testutil.NoRace(t)
 	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 	defer func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) }()
 	program := heldProgram(t)
