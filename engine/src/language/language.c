@@ -95,7 +95,7 @@ static uint32_t poll(void) {
     static int64_t last;
     if (!hl_config.python) return SELDOM;
     int64_t now = hl_clock(HL_MONOTONIC_COARSE), before = __atomic_load_n(&last, __ATOMIC_RELAXED);
-    if ((before != 0 && now - before < INTERVAL) || !enter()) return SHORTEST;
+    if ((before != 0 && now - before < INTERVAL) || !enter()) return SELDOM;
     __atomic_store_n(&last, now, __ATOMIC_RELAXED);
     uint32_t pause = search();
     leave();
