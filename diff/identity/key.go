@@ -40,8 +40,8 @@ func IsScript(f *symbolize.Frame) bool {
 	return f.Module == "" && f.Line > 0 && scriptFile().MatchString(f.File)
 }
 
-// scriptFile matches the file of a script, also of one that has none: <string>, (eval 3), -e.
-var scriptFile = lazyregexp.New(`\.(py|p[lm]|t|psgi|php|phtml|inc|rb|ru|rake|erb)$|^<|^\(eval |^-e$`)
+// scriptFile matches the file of a script, also of one that has none: <string>, (eval), -e.
+var scriptFile = lazyregexp.New(`\.(py|p[lm]|t|psgi|php|phtml|inc|rb|ru|rake|erb)$|^<|^\(eval[) ]|^-e$`)
 
 // IsUnnamed reports whether a frame has no function: then Function is its module+offset, or an
 // address.

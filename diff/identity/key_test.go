@@ -103,3 +103,12 @@ func TestKeysAreNumbersOfSQL(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"site_key":"9223372036854775807"}`, string(out))
 }
+
+// TestCodeOfStringsIsAScript: the engine leaves out the number that Perl gives each eval.
+func TestCodeOfStringsIsAScript(t *testing.T) {
+	for file, want := range map[string]bool{
+		"(eval)": true, "(eval 3)": true, "-e": true, "<string>": true, "/srv/app.rb": true, "(evaluate)": false, "app.c": false,
+	} {
+		require.Equal(t, want, identity.IsScript(&symbolize.Frame{Function: "<eval>", File: file, Line: 1}), file)
+	}
+}
