@@ -284,3 +284,9 @@ func FuzzRing(f *testing.F) {
 		}
 	})
 }
+
+func (m memory) uint32(at int64) (uint32, error) {
+	var b [4]byte
+	_, err := m.file.ReadAt(b[:], at)
+	return binary.LittleEndian.Uint32(b[:]), err
+}

@@ -126,12 +126,6 @@ func (m memory) state() (head, looks uint32, err error) {
 	return binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint32(b[atLooks-atHead:]), err
 }
 
-func (m memory) uint32(at int64) (uint32, error) {
-	var b [4]byte
-	_, err := m.file.ReadAt(b[:], at)
-	return binary.LittleEndian.Uint32(b[:]), err
-}
-
 func (m memory) putUint32(at int64, v uint32) error {
 	_, err := m.file.WriteAt(binary.LittleEndian.AppendUint32(nil, v), at)
 	return err
