@@ -82,13 +82,13 @@ const leastParts = 4
 const someObjects = 16
 
 // Describe returns the features of a series that begins at a time and lasts for a span, in the unit of the births. It
-// returns nil if the births are not known, or those of a few objects.
+// returns nil if the births are hardly known, or are those of a few objects.
 func (b *Births) Describe(first, span, growth float64) *Features {
 	if b == nil {
 		return nil
 	}
 	a, ok := ageOf(b.List, first, span)
-	if !ok || a.objects[len(a.objects)-1] < someObjects {
+	if !ok || a.objects[len(a.objects)-1] < someObjects || a.vague() {
 		return nil
 	}
 	var f Features
@@ -122,6 +122,18 @@ func ageOf(list []Birth, first, span float64) (a age, ok bool) {
 		a.bytes, a.objects = append(a.bytes, sum.Bytes), append(a.objects, sum.Objects)
 	}
 	return a, sum.Bytes > 0
+}
+
+// vague reports whether most of the memory was allocated between two moments that are more than half of the time
+// apart: a recorder that hardly ran noted none between them.
+func (a *age) vague() bool {
+	all := a.bytes[len(a.bytes)-1]
+	for i := 1; i < len(a.at); i++ {
+		if a.at[i]-a.at[i-1] > 1./2 && a.bytes[i]-a.bytes[i-1] > all/2 {
+			return true
+		}
+	}
+	return false
 }
 
 // before interpolates a running sum at a time: what was allocated between two moments was allocated evenly. What was

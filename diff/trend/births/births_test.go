@@ -74,13 +74,16 @@ func TestSessions(t *testing.T) {
 	assert.Less(t, f[PairFall], -3.)
 }
 
-// TestUnknown: births of an early snapshot do not describe the end, and those of nothing describe nothing.
+// TestUnknown: births of an early snapshot do not describe the end, those of a recorder that hardly ran do not tell what
+// is old, and those of nothing describe nothing.
 func TestUnknown(t *testing.T) {
 	b, growth := growing(math.Inf(1))
 	early := Births{List: b.List[:points/3], Cohorts: b.Cohorts}
 	require.Nil(t, early.Describe(0, last, growth))
 	many := Births{List: b.List, Cohorts: b.Cohorts[:3]}
 	require.NotNil(t, many.Describe(0, last, growth))
+	vague := Births{List: []Birth{b.List[2], {Before: last - 2, Objects: 1000, Bytes: growth * 0.9}, b.List[last]}}
+	require.Nil(t, vague.Describe(0, last, growth))
 	container := Births{List: []Birth{{Before: 1, Objects: 1, Bytes: growth}, {Before: last}}}
 	require.Nil(t, container.Describe(0, last, growth))
 	nothing := Births{List: []Birth{{Before: last}}, Cohorts: b.Cohorts}

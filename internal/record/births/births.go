@@ -1,12 +1,17 @@
+//go:build linux
+
 package births
 
 import (
 	"cmp"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/samples"
@@ -47,8 +52,8 @@ const (
 	maxStacks = 64 << 20
 	// maxLive limits the samples that are read: 32 GiB at the usual period.
 	maxLive = 1 << 18
-	// rest is for how long the samples are not read again, as a multiple of the time that it took: the recorder uses at
-	// most a fiftieth of a processor for it.
+	// rest is for how long the samples are not read again, as a multiple of the processor time that it took: the recorder
+	// uses at most a fiftieth of a processor for it.
 	rest = 49
 )
 
@@ -58,8 +63,11 @@ const (
 func (p *Process) Take(period int64) *Births {
 	now := time.Now()
 	if !now.Before(p.next) {
+		runtime.LockOSThread() // whose time counts
+		began := threadTime()
 		b, err := p.read(period, now)
-		p.next = time.Now().Add(rest * time.Since(now))
+		p.next = time.Now().Add(rest * (threadTime() - began))
+		runtime.UnlockOSThread()
 		if err == nil {
 			if p.last != nil {
 				b.before = p.last.sites
@@ -78,6 +86,15 @@ func (p *Process) Take(period int64) *Births {
 		list = append(list, since)
 	}
 	return &Births{marks: list, sites: p.last.sites, before: p.last.before}
+}
+
+// threadTime is the processor time that the thread has used. A recorder that waits for a processor uses none.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return 0 // the clock is in each Linux
+	}
+	return time.Duration(t.Nano())
 }
 
 func (p *Process) read(period int64, now time.Time) (*Births, error) {
