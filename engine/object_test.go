@@ -29,7 +29,7 @@ func TestObjectsAreBuiltFromSource(t *testing.T) {
 func TestObjectFitsEveryProcess(t *testing.T) {
 	weak := []string{
 		"__register_atfork", "pthread_atfork", "pthread_detach", "_dl_find_object", "_r_debug", "_dl_debug_addr",
-		"pthread_key_create", "pthread_getspecific", "pthread_setspecific",
+		"pthread_key_create", "pthread_getspecific", "pthread_setspecific", "__cxa_atexit",
 	}
 	imports := []string{"__errno_location", "dl_iterate_phdr", "environ", "getauxval", "pthread_self"}
 	for _, machine := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64} {

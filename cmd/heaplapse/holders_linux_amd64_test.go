@@ -88,3 +88,74 @@ time.sleep(300)
 	validate(t, compileSchema(t, "holders"), string(look))
 	assert.Contains(t, string(look), `"function": "keep"`)
 }
+
+// keeper keeps blocks until its input ends. Its destructor frees them after main has returned.
+const keeper = `
+#include <cstdio>
+#include <poll.h>
+#include <unistd.h>
+#include <vector>
+
+struct cache {
+	std::vector<char *> pages;
+	~cache() { for (char *p : pages) delete[] p; }
+};
+cache kept;
+
+__attribute__((noinline)) void keep() { kept.pages.push_back(new char[5000]); }
+
+int main() {
+	puts("ready");
+	fflush(stdout);
+	pollfd in = {0, POLLIN, 0};
+	while (poll(&in, 1, 0) == 0) {
+		keep();
+		usleep(1000);
+	}
+	return 7;
+}
+`
+
+// TestHoldersBeforeDestructors: a process that attach records is looked at when main returns, before destructors free
+// what it keeps.
+func TestHoldersBeforeDestructors(t *testing.T) {
+	testutil.NoRace(t) // a look takes longer than the program waits
+	t.Parallel()
+	testutil.Need(t, "g++")
+	dir := t.TempDir()
+	testutil.WriteFile(t, filepath.Join(dir, "keeper.cc"), keeper, 0o600)
+	binary := filepath.Join(dir, "keeper")
+	out, err := exec.Command("g++", "-g", "-o", binary, filepath.Join(dir, "keeper.cc")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var growth []byte
+	for i := range 10 { // on a busy machine, a look may take longer than the program waits
+		recording := filepath.Join(dir, strconv.Itoa(i))
+		recordKeeper(t, binary, recording)
+		growth, err = exec.Command("heaplapse", "growth", "-q", recording).Output()
+		require.NoError(t, err)
+		if bytes.Contains(growth, []byte("held by kept.pages (keeper.cc:")) {
+			return
+		}
+	}
+	assert.Fail(t, "nothing holds the blocks", "%s", growth)
+}
+
+// recordKeeper attaches to the program, lets it return from main after some snapshots, and waits for both.
+func recordKeeper(t *testing.T, binary, recording string) {
+	t.Helper()
+	program := exec.Command(binary)
+	in, err := program.StdinPipe()
+	require.NoError(t, err)
+	testutil.Ready(t, program)
+	attach := exec.Command("heaplapse", "attach", strconv.Itoa(program.Process.Pid), "-q", "-o", recording,
+		"--every", "200ms", "--sample-period", "4KiB", "--holders-every", "1h")
+	require.NoError(t, attach.Start())
+	require.Eventually(t, func() bool {
+		snapshots, err := filepath.Glob(filepath.Join(recording, "*.heap*"))
+		return assert.NoError(t, err) && len(snapshots) > 5
+	}, 5*time.Minute, 20*time.Millisecond)
+	require.NoError(t, in.Close())
+	require.NoError(t, attach.Wait())
+	require.Error(t, program.Wait())
+	assert.Equal(t, 7, program.ProcessState.ExitCode())
+}

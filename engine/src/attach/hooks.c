@@ -37,7 +37,6 @@ void hl_hook_capset(void);
 void hl_hook_mq_notify(void);
 void hl_hook_prctl(void);
 void hl_hook_syscall(void);
-void hl_hook_exit(void);
 
 #define HOOK(name) {#name, NULL, (void *)hl_hook_##name}
 // MALLOC is the first of the functions that must be those of one object: the allocator.
@@ -53,7 +52,6 @@ static struct hl_replacement functions[] = {
     HOOK(setregid),      HOOK(setresuid),    HOOK(setresgid),
     HOOK(setgroups),     HOOK(initgroups),   HOOK(capset),
     HOOK(mq_notify),     HOOK(prctl),        HOOK(syscall),
-    HOOK(exit),
 };
 static const struct hl_replacement *operators;
 static size_t operators_n;

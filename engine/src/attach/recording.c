@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/objects.h"
 #include "base/problems.h"
+#include "base/slots.h"
 #include "base/text.h"
 #include "heap/operators.h"
 #include "heap/record.h"
@@ -19,6 +20,19 @@
 #include "process/runtimes.h"
 #include "process/target.h"
 
+__attribute__((weak)) int __cxa_atexit(void (*)(void *), void *, void *);
+
+static void leave(void *unused) {
+    (void)unused;
+    hl_trigger_leave();
+}
+
+// register_exit lets the recorder look before the program frees what it kept: of the exit handlers
+// and destructors, the one that was registered last runs first.
+static void register_exit(void) {
+    if (__cxa_atexit) __cxa_atexit(leave, NULL, NULL);
+}
+
 // prepare_once allocates what is kept until the process ends.
 static bool prepare_once(void) {
     static bool prepared;
@@ -27,6 +41,7 @@ static bool prepare_once(void) {
     hl_unwind_init();
     hl_fork_also = hl_attach_forked;
     hl_fork_init();
+    hl_slots_call(register_exit);
     prepared = true;
     return true;
 }

@@ -199,6 +199,16 @@ uint64_t hl_slots_loads(void) {
     return loads;
 }
 
+bool hl_slots_call(void (*function)(void)) {
+    uint64_t signals;
+    if (!begin(&signals)) return false;
+    bool alone = __atomic_load_n(&forks, __ATOMIC_SEQ_CST) == 0;
+    __atomic_store_n(&reading, 1, __ATOMIC_SEQ_CST);
+    if (alone) function();
+    end(signals);
+    return alone;
+}
+
 // wait_a_little waits for the thread that has the lock. Reading the tables of hundreds of libraries
 // takes milliseconds. That thread may also wait for the loader's lock, which another thread may
 // have for long.

@@ -52,9 +52,13 @@ bool hl_object_contains(const struct hl_object *o, uintptr_t address);
 // does not take longer in a program with many libraries.
 uint64_t hl_slots_loads(void);
 
+// hl_slots_call calls a function that takes a lock of the C library while no thread forks. It
+// returns false without a call if some thread always does.
+bool hl_slots_call(void (*function)(void));
+
 // hl_slots_forking is called before a fork, and hl_slots_forked behind it, in the parent and in the
-// child: in the child the loader's own lock would stay held for ever if the functions above had it
-// in another thread. No lock is held in between, because the program's own handlers run then: the
+// child: in the child a lock of the loader or the C library would stay held for ever if the functions
+// above had it in another thread. No lock is held in between, because the program's own handlers run then: the
 // functions above wait instead, but not for long.
 void hl_slots_forking(void);
 void hl_slots_forked(bool is_child);

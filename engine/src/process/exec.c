@@ -111,8 +111,6 @@ HL_EXPORT _Noreturn void exit(int status) {
     for (;;) ((void (*)(int))hl_next(HL_NEXT_exit))(status);
 }
 
-HL_HOOK(exit); // for attach
-
 typedef int program(int argc, char **argv, char **envp);
 static program *program_main;
 
