@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -21,13 +22,14 @@ import (
 type example struct {
 	name, dir string
 	sessions  []session
-	outputs   []string // of the sessions that ran
+	outputs   []string // of the sessions
 }
 
 // TestExamples runs the sessions of all examples, side by side. The documented line must be named in the
 // recording with the leak, and the recording without it must not be called a leak. Percentages and the
 // rest of the output depend on the machine. On a busy machine, a recording of 12 s is uneven, and growth
-// is rightly undecided: the leak must be named first then, too.
+// is rightly undecided: the leak must be named first then, too. If the machine is so busy that it is not,
+// the example runs again, alone.
 func TestExamples(t *testing.T) {
 	testutil.Linux(t)
 	testutil.NoRace(t)
@@ -37,7 +39,7 @@ func TestExamples(t *testing.T) {
 	var running sync.WaitGroup
 	for _, e := range examples {
 		if len(e.missing()) == 0 {
-			running.Go(func() { e.run(bin, cache) })
+			running.Go(func() { e.run(t, bin, cache) })
 		}
 	}
 	running.Wait()
@@ -45,6 +47,11 @@ func TestExamples(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			for _, tool := range e.missing() {
 				testutil.Missing(t, tool)
+			}
+			for range 2 {
+				if !e.answers() {
+					e.run(t, bin, cache)
+				}
 			}
 			e.check(t)
 		})
@@ -104,10 +111,15 @@ func (e *example) missing() (out []string) {
 	return out
 }
 
-func (e *example) run(bin, cache string) {
+// run runs the sessions in a copy of the directory.
+func (e *example) run(t *testing.T, bin, cache string) {
+	t.Helper()
+	dir := t.TempDir()
+	assert.NoError(t, os.CopyFS(dir, os.DirFS(e.dir)))
+	e.outputs = nil
 	for _, s := range e.sessions {
 		cmd := exec.Command("bash", "-c", s.command)
-		cmd.Dir = e.dir
+		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache)
 		out, _ := cmd.CombinedOutput() // growth shows what went wrong before
 		e.outputs = append(e.outputs, string(out))
@@ -117,21 +129,42 @@ func (e *example) run(bin, cache string) {
 // documentedLeak matches the first line of a leak, and the place that it names.
 var documentedLeak = regexp.MustCompile(`^LEAK: (\S+ \S+:\d+) grows`)
 
+// wanted returns what the output of a session must match, and whether it is a recording with a leak; nil if it shows
+// no answer.
+func (s *session) wanted() (answer *regexp.Regexp, leak bool) {
+	if len(s.want) == 0 {
+		return nil, false
+	}
+	if place := documentedLeak.FindStringSubmatch(s.want[0]); place != nil {
+		return regexp.MustCompile(`(?m)^(LEAK|UNDECIDED): ` + regexp.QuoteMeta(place[1]) + ` `), true
+	}
+	return regexp.MustCompile(`(?m)^(NO-LEAK|UNDECIDED): `), false
+}
+
+// answers reports whether all sessions have the answers that they must have.
+func (e *example) answers() bool {
+	for i, s := range e.sessions {
+		if want, _ := s.wanted(); want != nil && !want.MatchString(e.outputs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func (e *example) check(t *testing.T) {
 	leaks, controls := 0, 0
 	for i, s := range e.sessions {
-		all := strings.Join(e.outputs, "\n")
+		want, leak := s.wanted()
 		switch {
-		case len(s.want) == 0:
-		case strings.HasPrefix(s.want[0], "NO-LEAK: "):
-			controls++
-			require.Regexp(t, `(?m)^(NO-LEAK|UNDECIDED): `, e.outputs[i], all)
-		default:
+		case want == nil:
+			continue
+		case leak:
 			leaks++
-			place := documentedLeak.FindStringSubmatch(s.want[0])
-			require.NotNil(t, place, s.want[0])
-			require.Regexp(t, `(?m)^(LEAK|UNDECIDED): `+regexp.QuoteMeta(place[1])+` `, e.outputs[i], all)
+		default:
+			require.True(t, strings.HasPrefix(s.want[0], "NO-LEAK: "), s.want[0])
+			controls++
 		}
+		require.Regexp(t, want, e.outputs[i], strings.Join(e.outputs, "\n"))
 	}
 	require.Equal(t, 1, leaks, "a session finds the leak")
 	require.Equal(t, 1, controls, "a session is quiet")
