@@ -39,12 +39,16 @@ void hl_fork_mark_init(void (*start)(void));
 // that a handler of forks calls: the process is a child, even if the kernel cannot clear the mark.
 void hl_fork_notice(bool by_handler);
 
+// hl_is_noticed reports whether the engine's state is that of this process.
+static inline bool hl_is_noticed(void) {
+    return hl_likely(__atomic_load_n(hl_fork_mark, __ATOMIC_ACQUIRE) == HL_FORK_NOTICED);
+}
+
 // hl_enter_slow_path blocks all signals and returns those that were blocked before. It must be
 // called before a lock of the engine is taken.
 static inline uint64_t hl_enter_slow_path(void) {
     uint64_t signals = hl_signals_block();
-    if (hl_unlikely(__atomic_load_n(hl_fork_mark, __ATOMIC_ACQUIRE) != HL_FORK_NOTICED))
-        hl_fork_notice(false);
+    if (!hl_is_noticed()) hl_fork_notice(false);
     return signals;
 }
 

@@ -10,7 +10,8 @@
     X(execveat) X(sigaction) X(signal) X(bsd_signal) X(ssignal) X(sysv_signal) X(__sysv_signal) \
     X(sigset) X(unshare) X(setns) X(chroot) X(setuid) X(setgid) X(seteuid) X(setegid) \
     X(setreuid) X(setregid) X(setresuid) X(setresgid) X(setgroups) X(initgroups) X(capset) \
-    X(mq_notify) X(prctl) X(syscall) X(pipe2) X(exit) X(__libc_start_main)
+    X(mq_notify) X(prctl) X(syscall) X(pipe2) X(exit) X(__libc_start_main) \
+    X(pthread_setcanceltype)
 // clang-format on
 
 #define HL_NEXT_NUMBER(name) HL_NEXT_##name,

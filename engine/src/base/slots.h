@@ -57,9 +57,9 @@ uint64_t hl_slots_loads(void);
 bool hl_slots_call(void (*function)(void));
 
 // hl_slots_forking is called before a fork, and hl_slots_forked behind it, in the parent and in the
-// child: in the child a lock of the loader or the C library would stay held for ever if the functions
-// above had it in another thread. No lock is held in between, because the program's own handlers run then: the
-// functions above wait instead, but not for long.
+// child: in the child a lock of the loader or the C library would stay held for ever if the
+// functions above had it in another thread. No lock is held in between, because the program's own
+// handlers run then: the functions above wait instead, but not for long.
 void hl_slots_forking(void);
 void hl_slots_forked(bool is_child);
 

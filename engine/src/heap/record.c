@@ -1,6 +1,7 @@
 #include "heap/record.h"
 
 #include "base/problems.h"
+#include "base/quiet.h"
 #include "heap/operators.h"
 #include "heap/regions.h"
 #include "heap/runtime.h"
@@ -179,7 +180,7 @@ static void record(struct hl_stack *s, void *context) {
     add(a->p, a->size, s);
 }
 
-// sample records the allocation. All signals are blocked.
+// sample records the allocation. No signal runs code meanwhile.
 static HL_NOINLINE void sample(void *p, size_t size, struct hl_thread *t) {
     if (t->random == 0) {
         start_sequence(t);
@@ -208,10 +209,15 @@ void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
         if (hl_count(t, size)) return p;
     }
     if (!is_due(t)) return p;
-    uint64_t signals = hl_enter_slow_path();
-    sample(p, size, t);
+    if (hl_quiet_begin()) {
+        sample(p, size, t);
+        hl_quiet_end();
+    } else {
+        uint64_t signals = hl_enter_slow_path();
+        sample(p, size, t);
+        hl_signals_restore(signals);
+    }
     hl_observer.sampled();
-    hl_signals_restore(signals);
     return p;
 }
 

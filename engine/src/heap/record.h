@@ -59,8 +59,8 @@ void hl_record_stack(struct hl_stack *s);
 void hl_poll(void);
 
 // struct hl_observer is told of what happens to the heap. sampled is called after each sample and
-// each mapping that is recorded, with all signals blocked and without locks. finalizing is called
-// when an interpreter begins to free everything.
+// each mapping that is recorded, without locks. finalizing is called when an interpreter begins to
+// free everything.
 struct hl_observer {
     void (*sampled)(void);
     void (*finalizing)(void);

@@ -61,9 +61,11 @@ static void check(void) {
     bool high = is_new_high();
     bool missing = hl_writer_is_missing();
     if ((!allocated && !high && !missing) || !is_wanted()) return;
+    uint64_t signals = hl_signals_block();
     if (allocated) hl_writer_request(HL_ALLOCATED);
     if (high) hl_writer_request(HL_HIGH_WATER);
     if (missing) hl_writer_keep();
+    hl_signals_restore(signals);
 }
 
 // is_copy reports whether this process was forked and has recorded nothing since. Its heap is a

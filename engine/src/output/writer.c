@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/entry.h"
 #include "base/files.h"
+#include "base/quiet.h"
 #include "base/text.h"
 #include "output/channel.h"
 #include "output/clone.h"
@@ -101,6 +102,7 @@ static bool begin_writing(int64_t deadline) {
 static bool write_wanted(int64_t deadline) {
     bool program_waits = deadline != WRITER;
     if (!begin_writing(deadline)) return false;
+    hl_quiet_look();
     hl_lock(&requests);
     uint32_t bits = wanted, number = ticket;
     wanted = 0;

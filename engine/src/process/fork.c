@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/entry.h"
 #include "base/problems.h"
+#include "base/quiet.h"
 #include "base/slots.h"
 #include "heap/record.h"
 #include "heap/regions.h"
@@ -49,6 +50,7 @@ static void start_child(void) {
     bool held = hl_heap_lock.state != 0 || hl_regions_lock.state != 0;
     hl_heap_lock.state = hl_regions_lock.state = 0;
     hl_slots_forked(true);
+    hl_quiet_forked();
     if (hl_fork_also) hl_fork_also();
     hl_record_forked();
     hl_writer_forked();

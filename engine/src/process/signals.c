@@ -2,6 +2,7 @@
 
 #include "base/config.h"
 #include "base/next.h"
+#include "base/quiet.h"
 
 // This type is the same in glibc and musl, and on both processors.
 typedef void (*handler)(int);
@@ -60,6 +61,7 @@ static void end(int sig) {
 }
 
 static void on_signal(int sig, struct hl_siginfo *info, void *context) {
+    if (hl_quiet_defer(sig, info, context)) return;
     int *e = __errno_location(), before = *e;
     int i = which(sig);
     handler program = __atomic_load_n(&theirs[i].handler, __ATOMIC_RELAXED);
@@ -104,6 +106,7 @@ void hl_signals_init(const struct hl_signal_hooks *with) {
     guarded_pid = hl_process.pid;
     for (int i = 0; i < GUARDED; i++)
         if (numbers[i] != 0) guard(i);
+    hl_quiet_start((void (*)(void))OURS);
 }
 
 void hl_signals_end(void) {
@@ -120,8 +123,14 @@ void hl_signals_forked(void) {
     if (guarded_pid != 0) guarded_pid = hl_process.pid;
 }
 
+static bool runs_code(handler h) {
+    enum { SIG_HOLD = 2 }; // the greatest that is no function
+    return (uintptr_t)h > SIG_HOLD;
+}
+
 HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
     bool changes = act != NULL; // act and old may be the same
+    if (changes && runs_code(act->handler)) hl_quiet_stop();
     int i = guarded_pid != 0 ? which(sig) : -1, result = set_action(sig, act, old);
     if (i < 0 || result != 0) return result;
     if (old && old->handler == OURS) *old = theirs[i];
@@ -134,6 +143,7 @@ HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
 static handler set(enum hl_next name, int sig, handler h) {
     handler (*f)(int, handler) = (handler (*)(int, handler))hl_next(name);
     if (!f) return (handler)(intptr_t)hl_not_implemented(); // SIG_ERR is -1
+    if (runs_code(h)) hl_quiet_stop();
     int i = guarded_pid != 0 ? which(sig) : -1;
     handler old = f(sig, h);
     if (i < 0) return old;

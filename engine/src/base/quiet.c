@@ -1,0 +1,113 @@
+#include "base/quiet.h"
+
+#include "base/entry.h"
+
+static uint32_t stopped = 1;      // is 0 while no signal can run code of the program
+static void (*own_handler)(void); // the engine's
+
+// Each thread that takes a sample has the place of its thread pointer, which is aligned: the lowest
+// bit tells that a signal waits.
+enum { PLACE_BITS = 9, PLACES = 1 << PLACE_BITS, WAITS = 1 };
+static uintptr_t places[PLACES];
+static uint64_t waiting[PLACES]; // the signals that wait
+
+static size_t place_of(uintptr_t thread) {
+    return thread * UINT64_C(0x9E3779B97F4A7C15) >> (64 - PLACE_BITS);
+}
+
+// --- handlers ---
+
+enum { SIGNALS = 64, SET = 8 };
+
+// struct action is the kernel's, whose first word is the handler on both processors.
+struct action {
+    uintptr_t handler;
+    uint64_t rest[4];
+};
+
+static bool has_handler(int sig) {
+    enum { LAST_WITHOUT_CODE = 1 }; // SIG_DFL is 0, SIG_IGN is 1
+    struct action a = {0, {0}};
+    long failed = hl_syscall4(HL_SYS_rt_sigaction, sig, NULL, &a, SET);
+    return failed || (a.handler > LAST_WITHOUT_CODE && a.handler != (uintptr_t)own_handler);
+}
+
+static bool is_handled(void) {
+    for (int sig = 1; sig <= SIGNALS; sig++)
+        if (has_handler(sig)) return true;
+    return false;
+}
+
+void hl_quiet_start(void (*own)(void)) {
+    own_handler = own;
+    if (!is_handled()) __atomic_store_n(&stopped, 0, __ATOMIC_SEQ_CST);
+}
+
+void hl_quiet_stop(void) {
+    enum { TRIES = 2000, PAUSE = 1000000 };
+    if (__atomic_exchange_n(&stopped, 1, __ATOMIC_SEQ_CST) != 0) return;
+    int tries = 0;
+    for (size_t i = 0; i < PLACES; i++)
+        while (__atomic_load_n(&places[i], __ATOMIC_SEQ_CST) != 0 && tries++ < TRIES)
+            hl_sleep(PAUSE);
+}
+
+void hl_quiet_look(void) {
+    if (__atomic_load_n(&stopped, __ATOMIC_RELAXED) == 0 && is_handled()) hl_quiet_stop();
+}
+
+void hl_quiet_forked(void) {
+    memset(places, 0, sizeof places);
+    memset(waiting, 0, sizeof waiting);
+}
+
+// --- samples ---
+
+bool hl_quiet_begin(void) {
+    uintptr_t thread = hl_thread_pointer(), *place = &places[place_of(thread)], none = 0;
+    if (__atomic_load_n(&stopped, __ATOMIC_RELAXED) != 0 || !hl_is_noticed()) return false;
+    if (!__atomic_compare_exchange_n(place, &none, thread, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_RELAXED))
+        return false; // another thread has the same place
+    if (__atomic_load_n(&stopped, __ATOMIC_SEQ_CST) == 0) return true;
+    hl_quiet_end();
+    return false;
+}
+
+void hl_quiet_end(void) {
+    enum { SIG_UNBLOCK = 1 };
+    uintptr_t thread = hl_thread_pointer();
+    size_t i = place_of(thread);
+    if (__atomic_compare_exchange_n(&places[i], &thread, 0, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+        return;
+    uint64_t signals = waiting[i];
+    waiting[i] = 0;
+    __atomic_store_n(&places[i], 0, __ATOMIC_RELEASE);
+    hl_syscall4(HL_SYS_rt_sigprocmask, SIG_UNBLOCK, &signals, NULL, SET);
+}
+
+// The mask of signals in the kernel's struct ucontext.
+#if defined(__x86_64__)
+enum { MASK_OFFSET = 296 };
+#else
+enum { MASK_OFFSET = 40 };
+#endif
+
+bool hl_quiet_defer(int sig, void *info, void *context) {
+    size_t i = place_of(hl_thread_pointer());
+    if ((__atomic_load_n(&places[i], __ATOMIC_RELAXED) & ~(uintptr_t)WAITS) != hl_thread_pointer())
+        return false;
+    uint64_t bit = UINT64_C(1) << (sig - 1), mask;
+    char *at = (char *)context + MASK_OFFSET;
+    memcpy(&mask, at, sizeof mask);
+    mask |= bit;
+    memcpy(at, &mask, sizeof mask);
+    waiting[i] |= bit;
+    __atomic_fetch_or(&places[i], WAITS, __ATOMIC_RELAXED);
+    // The signal is blocked while its handler runs, and by the mask from then on.
+    long pid = hl_syscall0(HL_SYS_getpid), tid = hl_syscall0(HL_SYS_gettid);
+    if (hl_syscall4(HL_SYS_rt_tgsigqueueinfo, pid, tid, sig, info) != 0)
+        hl_syscall3(HL_SYS_tgkill, pid, tid, sig);
+    return true;
+}
