@@ -125,6 +125,9 @@ func (h *Holder) answer() answer.Holder {
 	if v := h.Variable; v != nil {
 		a.Type, a.File, a.Line = v.Type, v.File, v.Line
 		a.Module = symbolize.FileName(v.Module)
+		if v.Function != "" {
+			a.Variable, a.Parameter = v.String(), v.Parameter
+		}
 	}
 	unknown := false // blocks of which nothing is known lie between
 	for _, s := range h.Steps {
@@ -145,7 +148,7 @@ func (h *Holder) answer() answer.Holder {
 
 // Ask reads the copy, and removes it.
 func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) {
-	l, err := c.Look(q.Options)
+	l, err := c.Look(ctx, q.Options)
 	if err != nil {
 		return nil, err
 	}

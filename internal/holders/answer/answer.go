@@ -117,7 +117,11 @@ type Holder struct {
 	Line   int    `json:"line,omitempty"`
 	// Function is the one that the thread runs.
 	Function string `json:"function,omitempty"`
-	Path     []Step `json:"path,omitempty"`
+	// Variable is the local variable of Function, if it is known on a stack, and Parameter reports whether it is a
+	// parameter. Type, Module, File and Line are those of the variable then.
+	Variable  string `json:"variable,omitempty"`
+	Parameter bool   `json:"parameter,omitempty"`
+	Path      []Step `json:"path,omitempty"`
 }
 
 // Step is one object on the way to a block. See the type of the same name of package names. The zero value stands for

@@ -80,7 +80,10 @@ func origin(h *answer.Holder) string {
 		}
 		return "thread_local " + name + in(place(h), kind)
 	case answer.Stack:
-		if function == "" {
+		switch {
+		case h.Variable != "":
+			return clean(h.Variable) + in(local(h)+" of "+function, place(h), kind)
+		case function == "":
 			return "the stack of thread " + quoted(name)
 		}
 		return fmt.Sprintf("thread %s (stack of %s)", quoted(name), function)
@@ -88,6 +91,13 @@ func origin(h *answer.Holder) string {
 		return "memory shared with other processes"
 	}
 	return "memory whose content is not understood"
+}
+
+func local(h *answer.Holder) string {
+	if h.Parameter {
+		return "parameter"
+	}
+	return "local variable"
 }
 
 func quoted(name string) string { return `"` + name + `"` }

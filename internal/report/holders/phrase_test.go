@@ -46,6 +46,14 @@ func TestPhrase(t *testing.T) {
 			Kind: answer.Global, Name: "first", Path: []answer.Step{{Type: "Node", Links: 100}, {Via: ".next", Type: "Node"}},
 		},
 		`held by thread "worker" (stack of handle_loop)`:           {Kind: answer.Stack, Name: "worker", Function: "handle_loop"},
+		"held by broker.queue (local variable of main, broker.cc:41, std::deque<Message*>) → Message": {
+			Kind: answer.Stack, Name: "broker", Function: "main", Variable: "broker.queue", File: "/src/broker.cc", Line: 41,
+			Type: "std::deque<Message*>", Path: []answer.Step{{Type: "Message"}},
+		},
+		"held by server (parameter of run, run.c:7, Server *) → Server": {
+			Kind: answer.Stack, Name: "worker", Function: "run", Variable: "server", Parameter: true, File: "run.c", Line: 7,
+			Type: "Server *", Path: []answer.Step{{Type: "Server"}},
+		},
 		`held by the stack of thread "worker"`:                     {Kind: answer.Stack, Name: "worker"},
 		`held by thread-local memory of thread "worker"`:           {Kind: answer.TLS, Name: "worker"},
 		"held by memory whose content is not understood":           {Kind: answer.Unknown},
