@@ -122,6 +122,9 @@ func (l *Look) held(ctx context.Context, addresses []uint64) (answer.Held, error
 // answer returns the holder as it is stored and shown.
 func (h *Holder) answer() answer.Holder {
 	a := answer.Holder{Blocks: 1, Kind: h.Kind, Name: h.Name, Function: h.Function}
+	if h.Kind == answer.Cycle {
+		a.Type = h.Pointers
+	}
 	if v := h.Variable; v != nil {
 		a.Type, a.File, a.Line = v.Type, v.File, v.Line
 		a.Module = symbolize.FileName(v.Module)

@@ -285,8 +285,11 @@ type Holder struct {
 	Thread, Function string
 	// Variable is the variable, if it is known. That of a local variable has its function.
 	Variable *names.Variable
-	// Blocks leads from the root to the block.
+	// Blocks leads from the root to the block, or from the block over a cycle to itself. If a cycle leads to the block,
+	// the way behind it follows.
 	Blocks []blocks.Range
+	// Pointers is shared_ptr if such are on the cycle.
+	Pointers string
 	// Steps are the objects on that way.
 	Steps []names.Step
 }
@@ -310,11 +313,14 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			list[i].Kind = answer.NotFound
 			continue
 		}
-		ways[i] = names.Way{First: p.First, Skipped: p.Skipped, Last: p.Blocks}
-		h := Holder{Kind: kinds[p.Phase], Blocks: p.Blocks}
+		h := Holder{Kind: kinds[p.Phase]}
 		if len(l.Doubts) > 0 && (h.Kind == answer.Lost || h.Kind == answer.Cycle) {
 			h.Kind = answer.Doubtful
 		}
+		if h.Kind == answer.Cycle {
+			ways[i].Cycle, h.Pointers = l.addCycle(ctx, &p, address)
+		}
+		h.Blocks, ways[i].First, ways[i].Skipped, ways[i].Last = p.Blocks, p.First, p.Skipped, p.Blocks
 		if l.python != nil {
 			h.Name, h.Steps = l.python.Describe(l.root(p), p)
 		}
@@ -351,9 +357,36 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	for i := range list {
 		h := &list[i]
 		h.Steps = l.steps(ctx, h, ways[i])
+		if h.Kind == answer.Cycle {
+			h.Steps = withoutLinks(h.Steps)
+		}
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
+}
+
+// addCycle lets the path to a lost block begin with the cycle of blocks that holds it. It returns their number, with the
+// first one again, and shared_ptr if there are such pointers on the cycle.
+func (l *Look) addCycle(ctx context.Context, p *graph.Path, address uint64) (n int, pointers string) {
+	way, n := l.graph.CycleWay(address)
+	if n == 0 || len(way) > maxPath {
+		return 0, ""
+	}
+	p.First, p.Skipped, p.Blocks = nil, 0, way
+	for i := 1; i < n; i++ {
+		if l.names.IsShared(ctx, way[i-1], way[i]) {
+			return n, "shared_ptr"
+		}
+	}
+	return n, ""
+}
+
+// withoutLinks leaves out how many objects of the same type are between two: on a cycle, that there are two says enough.
+func withoutLinks(steps []names.Step) []names.Step {
+	for i := range steps {
+		steps[i].Links = 0
+	}
+	return steps
 }
 
 // variables names words of variables. The module of those of a program is called as the program was: redis-server is a

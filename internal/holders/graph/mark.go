@@ -200,7 +200,9 @@ func (g *Graph) markLost() {
 	g.endPhase(Lost)
 	g.follow(from)
 	g.endPhase(UnderLost)
-	lost(func(n uint32) { g.visit(n, self(n)) })
+	count := 0
+	lost(func(uint32) { count++ })
+	g.markCycles(held, count, lost)
 	g.endPhase(Cycle)
 }
 

@@ -31,7 +31,7 @@ func words(h *answer.Holder) (first string, way []string) {
 	case answer.Lost:
 		first = "lost: no pointer to it was found"
 	case answer.Cycle:
-		first = "lost: a cycle of blocks that only they hold"
+		return cycle(h)
 	case answer.Doubtful:
 		first = "held at most by stale memory"
 	case answer.NotFound:
@@ -44,6 +44,21 @@ func words(h *answer.Holder) (first string, way []string) {
 	}
 	way = objects(first, h.Path)
 	return way[0], way[1:]
+}
+
+// cycle words lost objects that hold each other, with the members that refer to the next one: "Node.next", "Node".
+func cycle(h *answer.Holder) (first string, way []string) {
+	first = "lost: a cycle of blocks that only they hold"
+	if h.Type != "" {
+		first = "lost: a cycle of " + clean(h.Type)
+	}
+	for i, s := range h.Path {
+		if i > 0 && named(s.Via) {
+			way[i-1] += clean(s.Via)
+		}
+		way = append(way, clean(cmp.Or(s.Type, "…"))+in(size(s)))
+	}
+	return first, way
 }
 
 // isHeld reports whether something that the program uses holds the block.
