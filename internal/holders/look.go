@@ -270,7 +270,8 @@ func (l *Look) Close() error {
 var kinds = map[graph.Phase]answer.Kind{
 	roots.Module: answer.Module, roots.Frame: answer.Frame, roots.Temporary: answer.Frame,
 	roots.Global: answer.Global, roots.Kernel: answer.Kernel, roots.TLS: answer.TLS,
-	roots.LocalVariable: answer.Stack, roots.Stack: answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
+	roots.LocalVariable: answer.Stack,
+	roots.Stack:         answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
 	roots.Stale: answer.Doubtful, graph.Doubtful: answer.Doubtful,
 	graph.Lost: answer.Lost, graph.UnderLost: answer.Lost, graph.Cycle: answer.Cycle,
 }
@@ -365,8 +366,8 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	return list, ctx.Err()
 }
 
-// addCycle lets the path to a lost block begin with the cycle of blocks that holds it. It returns their number, with the
-// first one again, and shared_ptr if there are such pointers on the cycle.
+// addCycle lets the path to a lost block begin with the cycle of blocks that holds it. It returns their number, with
+// the first one again, and shared_ptr if there are such pointers on the cycle.
 func (l *Look) addCycle(ctx context.Context, p *graph.Path, address uint64) (n int, pointers string) {
 	way, n := l.graph.CycleWay(address)
 	if n == 0 || len(way) > maxPath {
@@ -381,7 +382,7 @@ func (l *Look) addCycle(ctx context.Context, p *graph.Path, address uint64) (n i
 	return n, ""
 }
 
-// withoutLinks leaves out how many objects of the same type are between two: on a cycle, that there are two says enough.
+// withoutLinks leaves out how many objects of the same type are between two: a cycle is told by its types.
 func withoutLinks(steps []names.Step) []names.Step {
 	for i := range steps {
 		steps[i].Links = 0

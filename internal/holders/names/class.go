@@ -101,8 +101,8 @@ var counted = map[string]uint64{
 	"std::__shared_ptr_emplace": 24, "std::__shared_ptr_pointer": 0,
 }
 
-// IsShared reports whether a std::shared_ptr leads from a block to another one: behind the pointer to the object is that
-// to its counters, which have a table of virtual functions.
+// IsShared reports whether a std::shared_ptr leads from a block to another one: behind the pointer to the object is
+// that to its counters, which have a table of virtual functions.
 func (p *Process) IsShared(ctx context.Context, from, to blocks.Range) bool {
 	for _, w := range p.wordsTo(from, to) {
 		if class, _ := p.class(ctx, word(p.Memory, w.address+8)); isCounted(class) {

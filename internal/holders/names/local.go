@@ -24,8 +24,7 @@ type Local struct {
 type placed struct {
 	*symbolize.LocalVariable
 	file *file
-	// start is the address that the whole variable has, if it has one, and of which the part is a part. Parts may be
-	// anywhere.
+	// start is the address of the variable. If isWhole is not set, only a part of it is there, and others are elsewhere.
 	start   uint64
 	isWhole bool
 }
@@ -40,11 +39,11 @@ func (l *placed) find(address uint64) (found, bool) {
 	return l.file.findInVariable(l.Ref, address-l.start, at)
 }
 
-// maxLocalWords limits the words of the variables of a frame.
-const maxLocalWords = 1 << 13
+// maxLocalWords limits the words of the variables of all frames that are looked at.
+const maxLocalWords = 1 << 20
 
-// Locals lists the memory of the frames of a stack in which variables have pointers, the outermost frame first. What may
-// belong to different variables is left out.
+// Locals lists the memory of the frames of a stack in which variables have pointers, the outermost frame first. What
+// may belong to different variables is left out.
 func (p *Process) Locals(ctx context.Context, frames []unwind.Frame) (list []Local) {
 	for i, f := range slices.Backward(frames) {
 		if f.Module == nil || f.Module == p.Libc || f.CFA <= f.SP {
@@ -54,7 +53,8 @@ func (p *Process) Locals(ctx context.Context, frames []unwind.Frame) (list []Loc
 		if file == nil {
 			continue
 		}
-		words := localWords{file: file, inFrame: blocks.Range{Start: f.SP, End: f.CFA}, at: map[uint64]localWord{}}
+		words := localWords{Process: p, file: file, at: map[uint64]localWord{}}
+		words.inFrame = blocks.Range{Start: f.SP, End: f.CFA}
 		values := valuesOf(f, i == 0)
 		variables := p.localVariables(file, f.Call-f.Module.Base)
 		for k := range variables {
@@ -96,6 +96,7 @@ func valuesOf(f unwind.Frame, innermost bool) symbolize.FrameValues {
 
 // localWords collects the pointers of variables in a frame.
 type localWords struct {
+	*Process
 	file    *file
 	inFrame blocks.Range
 	at      map[uint64]localWord
@@ -118,7 +119,7 @@ func (w *localWords) add(v *symbolize.LocalVariable, values symbolize.FrameValue
 		}
 		within := blocks.Range{Start: max(part.Address, w.inFrame.Start), End: min(part.Address+size, w.inFrame.End)}
 		for at := (within.Start + 7) &^ 7; at+8 <= within.End && at >= within.Start; at += 8 {
-			if len(w.at) == maxLocalWords {
+			if w.localWords++; w.localWords > maxLocalWords {
 				return
 			}
 			if f, ok := l.find(at); ok && f.pointer {

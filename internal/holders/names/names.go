@@ -32,6 +32,7 @@ type Process struct {
 	Options symbolize.Options
 
 	files       map[*target.Module]*file
+	localWords  int               // that Locals has looked at
 	threadLocal []tlsModule       // nil if they have not been asked for
 	mapped      []blocks.Range    // the files, by address
 	classes     map[uint64]string // by the addresses of tables of virtual functions

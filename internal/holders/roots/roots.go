@@ -106,8 +106,8 @@ func (b *builder) add(kind Kind, r blocks.Range, module string, thread int) {
 	b.taken = append(b.taken, r)
 }
 
-// addLocals adds the variables on the stacks, and lets those of outer functions count more: others mostly have what they
-// were given.
+// addLocals adds the variables on the stacks, and lets those of outer functions count more: others mostly have what
+// they were given.
 func (b *builder) addLocals() {
 	for _, l := range b.Locals {
 		n := len(b.list)

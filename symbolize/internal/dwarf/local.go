@@ -27,8 +27,14 @@ func (l *Local) QualifiedFunction() string {
 	return f.QualifiedName()
 }
 
-// maxLocals limits the variables at an address.
-const maxLocals = 1 << 12
+const (
+	// maxLocals limits the variables at an address.
+	maxLocals = 1 << 12
+	// maxLocalEntries limits the entries that are read for all calls of Locals: some seconds of work.
+	maxLocalEntries = 1 << 25
+)
+
+var errManyLocals = formatError(".debug_info", 0, "too many entries for local variables")
 
 // Locals returns the variables and parameters of the functions at an address, those of a caller before those of what
 // is inlined into it. Left out are those whose block does not have the address, and those that are defined
@@ -95,6 +101,9 @@ func (w *localWalker) walk() error {
 	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
 	var stack []localScope
 	for c.Off < u.end && len(w.found) < maxLocals {
+		if u.data.localEntries++; u.data.localEntries > maxLocalEntries {
+			return errManyLocals
+		}
 		start := c.Off
 		code := c.Uleb()
 		if code == 0 {
@@ -129,7 +138,8 @@ func (w *localWalker) walk() error {
 func (w *localWalker) entry(c *encoding.Cursor, a *encoding.Abbrev, top localScope, start uint64) (localScope, bool) {
 	var e encoding.Entry
 	switch a.Tag {
-	case encoding.TagSubprogram, encoding.TagInlined, encoding.TagLexicalBlock, encoding.TagVariable, encoding.TagParameter:
+	case encoding.TagSubprogram, encoding.TagInlined, encoding.TagLexicalBlock, encoding.TagVariable,
+		encoding.TagParameter:
 		a.Read(c, w.u.Shape, &e)
 	default:
 		sibling, _ := w.u.localRef(a.Skip(c, w.u.Shape))
@@ -154,7 +164,7 @@ func (w *localWalker) entry(c *encoding.Cursor, a *encoding.Abbrev, top localSco
 		}
 		return localScope{top.level, false}, true
 	case encoding.TagLexicalBlock:
-		return localScope{top.level, holdsAddress(w.u.rangesOf(&e), w.pc)}, true
+		return localScope{top.level, top.level != nil && holdsAddress(w.u.rangesOf(&e), w.pc)}, true
 	}
 	if top.holds {
 		w.variable(e, top.level, start)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// locals returns a unit with a function at 0x1000 that has a parameter, and in a block variables with places of each kind.
-// The first is a location list.
+// locals returns a unit with a function at 0x1000, whose parameter has a location list, with variables in a block, and
+// with some that have places of other kinds.
 func locals(version uint16) Sections {
 	name := dwarftest.Attr(encoding.AttrName, encoding.FormString)
 	place := dwarftest.Attr(encoding.AttrLocation, encoding.FormExprloc)

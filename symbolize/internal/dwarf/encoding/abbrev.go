@@ -148,8 +148,8 @@ func wantedForVariables(t Tag, a Attr) Attr {
 		if a == AttrLoclistsBase {
 			return a
 		}
-	case TagVariable, TagParameter, TagArray, TagPointer, TagReference, TagRvalueReference, TagSubroutine, TagTypedef, TagBase,
-		TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum, TagClass, TagStruct, TagUnion, TagInterface,
+	case TagVariable, TagParameter, TagArray, TagPointer, TagReference, TagRvalueReference, TagSubroutine, TagTypedef,
+		TagBase, TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum, TagClass, TagStruct, TagUnion, TagInterface,
 		TagMember, TagInheritance, TagPointerToMember, TagSubrange, TagTypeParameter, TagVariantPart, TagVariant:
 		if wantedOfType(a) {
 			return a
