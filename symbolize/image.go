@@ -78,7 +78,10 @@ func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Dat
 		return nil, err
 	}
 	if img.r.style == forData {
-		if sections.Types, err = info.Section(".debug_types"); err != nil {
+		err := readSections(info, "", []sectionPart{
+			{".debug_types", &sections.Types}, {".debug_loc", &sections.Loc}, {".debug_loclists", &sections.LocLists},
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -101,19 +104,30 @@ func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Dat
 
 // debugSections reads the sections that lookups need. The suffix is ".dwo" for split units.
 func debugSections(f *elffile.File, suffix string) (s dwarf.Sections, err error) {
-	for _, part := range []struct {
-		name string
-		to   *[]byte
-	}{
+	err = readSections(f, suffix, []sectionPart{
 		{".debug_info", &s.Info}, {".debug_abbrev", &s.Abbrev}, {".debug_line", &s.Line}, {".debug_str", &s.Str},
 		{".debug_line_str", &s.LineStr}, {".debug_str_offsets", &s.StrOffsets}, {".debug_addr", &s.Addr},
 		{".debug_ranges", &s.Ranges}, {".debug_rnglists", &s.RngLists}, {".debug_aranges", &s.Aranges},
-	} {
-		if *part.to, err = f.Section(part.name + suffix); err != nil {
-			return dwarf.Sections{}, err
-		}
+	})
+	if err != nil {
+		return dwarf.Sections{}, err
 	}
 	return s, nil
+}
+
+// sectionPart is a section, and where its content goes.
+type sectionPart struct {
+	name string
+	to   *[]byte
+}
+
+func readSections(f *elffile.File, suffix string, parts []sectionPart) (err error) {
+	for _, part := range parts {
+		if *part.to, err = f.Section(part.name + suffix); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (img *image) debugPath() string {

@@ -122,9 +122,15 @@ func (l *Look) held(ctx context.Context, addresses []uint64) (answer.Held, error
 // answer returns the holder as it is stored and shown.
 func (h *Holder) answer() answer.Holder {
 	a := answer.Holder{Blocks: 1, Kind: h.Kind, Name: h.Name, Function: h.Function}
+	if h.Kind == answer.Cycle {
+		a.Type = h.Pointers
+	}
 	if v := h.Variable; v != nil {
 		a.Type, a.File, a.Line = v.Type, v.File, v.Line
 		a.Module = symbolize.FileName(v.Module)
+		if v.Function != "" {
+			a.Variable, a.Parameter = v.String(), v.Parameter
+		}
 	}
 	unknown := false // blocks of which nothing is known lie between
 	for _, s := range h.Steps {
@@ -145,7 +151,7 @@ func (h *Holder) answer() answer.Holder {
 
 // Ask reads the copy, and removes it.
 func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) {
-	l, err := c.Look(q.Options)
+	l, err := c.Look(ctx, q.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,8 @@ type Look struct {
 	taken    time.Time
 	pages    []blocks.Range // those that are resident, if that is asked
 	roots    []roots.Root
+	stacks   stacks
+	locals   []names.Local // by address
 	graph    *graph.Graph
 	names    *names.Process
 	python   *python.Interpreter // may be nil
@@ -91,9 +93,15 @@ func Begin(pid int) (*Copy, error) {
 // Close removes the copy.
 func (c *Copy) Close() error { return c.snapshot.Close() }
 
-// Look reads the copy. After an error, the copy is removed.
-func (c *Copy) Look(o Options) (*Look, error) {
+func (c *Copy) newLook() *Look {
 	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	l.stacks = stacks{Look: l, frames: map[int][]unwind.Frame{}, functions: map[[2]int]string{}}
+	return l
+}
+
+// Look reads the copy. After an error, the copy is removed.
+func (c *Copy) Look(ctx context.Context, o Options) (*Look, error) {
+	l := c.newLook()
 	var err error
 	if c.resident != nil {
 		err = l.readPages()
@@ -102,13 +110,13 @@ func (c *Copy) Look(o Options) (*Look, error) {
 		err = l.walk()
 	}
 	if err == nil {
-		err = l.link(o, c.kernel)
+		err = l.link(ctx, o, c.kernel)
 	}
 	if err != nil {
 		if early := c.snapshot.Err(); early != nil {
 			err = early
 		}
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -150,7 +158,7 @@ func (l *Look) walk() (err error) {
 }
 
 // link finds what holds the blocks that walk has found.
-func (l *Look) link(o Options, kernel []uint64) error {
+func (l *Look) link(ctx context.Context, o Options, kernel []uint64) error {
 	s := l.snapshot
 	if l.process.Libc == nil {
 		return &snapshot.Refusal{Reason: fmt.Sprintf("process %d has ended, or runs another program", s.PID)}
@@ -161,19 +169,19 @@ func (l *Look) link(o Options, kernel []uint64) error {
 	if err := l.build(o); err != nil {
 		return err
 	}
+	l.names = &names.Process{
+		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Musl: l.process.Musl,
+		Mappings: s.Mappings, Memory: s.Memory, Whole: l.whole, Options: o.Symbols,
+	}
 	r := roots.Process{
 		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Musl: l.process.Musl,
-		Own: slices.Concat(l.own, l.engine), Kernel: kernel,
+		Own: slices.Concat(l.own, l.engine), Kernel: kernel, Locals: l.findLocals(ctx),
 	}
 	if l.python != nil {
 		r.Runtime = l.python.Roots()
 	}
 	l.roots = roots.Of(r, l.set)
 	l.graph.Mark(roots.Graph(l.roots))
-	l.names = &names.Process{
-		PID: s.Memory.PID, Modules: l.process.Modules, Libc: l.process.Libc, Musl: l.process.Musl,
-		Mappings: s.Mappings, Memory: s.Memory, Whole: l.whole, Options: o.Symbols,
-	}
 	l.listDoubts()
 	return s.Err()
 }
@@ -262,7 +270,8 @@ func (l *Look) Close() error {
 var kinds = map[graph.Phase]answer.Kind{
 	roots.Module: answer.Module, roots.Frame: answer.Frame, roots.Temporary: answer.Frame,
 	roots.Global: answer.Global, roots.Kernel: answer.Kernel, roots.TLS: answer.TLS,
-	roots.Stack: answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
+	roots.LocalVariable: answer.Stack,
+	roots.Stack:         answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
 	roots.Stale: answer.Doubtful, graph.Doubtful: answer.Doubtful,
 	graph.Lost: answer.Lost, graph.UnderLost: answer.Lost, graph.Cycle: answer.Cycle,
 }
@@ -275,10 +284,13 @@ type Holder struct {
 	// Thread is the name of the thread of a stack or of a thread-local variable. Function is the function whose frame has
 	// the word of a stack or, if that is not known, the one in which the thread is.
 	Thread, Function string
-	// Variable is the variable, if it is a global or thread-local one.
+	// Variable is the variable, if it is known. That of a local variable has its function.
 	Variable *names.Variable
-	// Blocks leads from the root to the block.
+	// Blocks leads from the root to the block, or from the block over a cycle to itself. If a cycle leads to the block,
+	// the way behind it follows.
 	Blocks []blocks.Range
+	// Pointers is shared_ptr if such are on the cycle.
+	Pointers string
 	// Steps are the objects on that way.
 	Steps []names.Step
 }
@@ -295,7 +307,6 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	list := make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
-	stacks := stacks{Look: l, frames: map[int][]unwind.Frame{}, functions: map[[2]int]string{}}
 	ways := make([]names.Way, len(addresses))
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
@@ -303,11 +314,14 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			list[i].Kind = answer.NotFound
 			continue
 		}
-		ways[i] = names.Way{First: p.First, Skipped: p.Skipped, Last: p.Blocks}
-		h := Holder{Kind: kinds[p.Phase], Blocks: p.Blocks}
+		h := Holder{Kind: kinds[p.Phase]}
 		if len(l.Doubts) > 0 && (h.Kind == answer.Lost || h.Kind == answer.Cycle) {
 			h.Kind = answer.Doubtful
 		}
+		if h.Kind == answer.Cycle {
+			ways[i].Cycle, h.Pointers = l.addCycle(ctx, &p, address)
+		}
+		h.Blocks, ways[i].First, ways[i].Skipped, ways[i].Last = p.Blocks, p.First, p.Skipped, p.Blocks
 		if l.python != nil {
 			h.Name, h.Steps = l.python.Describe(l.root(p), p)
 		}
@@ -315,10 +329,14 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			switch r := l.roots[p.Root]; {
 			case r.Phase == roots.Global:
 				words, indices = append(words, names.Held{Root: r, Address: p.Address}), append(indices, i)
+			case r.Phase == roots.LocalVariable:
+				h.Thread = l.snapshot.Threads[r.Thread].Name
+				v := l.names.LocalVariable(l.localAt(p.Address), p.Address)
+				h.Name, h.Variable, h.Function = h.Thread, &v, v.Function
 			case r.Thread >= 0:
 				h.Thread = l.snapshot.Threads[r.Thread].Name
 				h.Name = h.Thread
-				h.Function = stacks.function(ctx, r, p.Address)
+				h.Function = l.stacks.function(ctx, r, p.Address)
 				if r.Phase == roots.TLS {
 					words = append(words, names.Held{Root: r, Address: p.Address, Thread: l.snapshot.Threads[r.Thread].TLS})
 					indices = append(indices, i)
@@ -340,9 +358,36 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	for i := range list {
 		h := &list[i]
 		h.Steps = l.steps(ctx, h, ways[i])
+		if h.Kind == answer.Cycle {
+			h.Steps = withoutLinks(h.Steps)
+		}
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
 	return list, ctx.Err()
+}
+
+// addCycle lets the path to a lost block begin with the cycle of blocks that holds it. It returns their number, with
+// the first one again, and shared_ptr if there are such pointers on the cycle.
+func (l *Look) addCycle(ctx context.Context, p *graph.Path, address uint64) (n int, pointers string) {
+	way, n := l.graph.CycleWay(address)
+	if n == 0 || len(way) > maxPath {
+		return 0, ""
+	}
+	p.First, p.Skipped, p.Blocks = nil, 0, way
+	for i := 1; i < n; i++ {
+		if l.names.IsShared(ctx, way[i-1], way[i]) {
+			return n, "shared_ptr"
+		}
+	}
+	return n, ""
+}
+
+// withoutLinks leaves out how many objects of the same type are between two: a cycle is told by its types.
+func withoutLinks(steps []names.Step) []names.Step {
+	for i := range steps {
+		steps[i].Links = 0
+	}
+	return steps
 }
 
 // variables names words of variables. The module of those of a program is called as the program was: redis-server is a

@@ -3,6 +3,7 @@
 package holders
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -89,7 +90,7 @@ func take(pid int, o Options) (*Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Look(o)
+	return c.Look(context.Background(), o)
 }
 
 func TestHolders(t *testing.T) {

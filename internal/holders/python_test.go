@@ -171,6 +171,38 @@ func TestPython(t *testing.T) {
 	}
 }
 
+// origins has what the answer must be for each case of testdata/origin.
+var origins = map[string]string{
+	"imported before":      "module store.CACHE (dict, 30) → […] (bytes)",
+	"imported by its user": "module created.CREATED (list, 30) → […] (bytes)",
+	"three users":          "module third.THIRD (list, 30) → […] (bytes)",
+	"function":             "module registry.register (function *register) → closure variable kept (list, 30) → […] (bytes)",
+	"class":                "module models.Model (type).seen (list, 30) → […] (bytes)",
+	"object":               "module pool.POOL (pool.Pool).items (list, 30) → […] (bytes)",
+}
+
+// TestPythonOrigin names a variable that several modules have by the module that defines it.
+func TestPythonOrigin(t *testing.T) {
+	for version, interpreter := range interpreters(t) {
+		t.Run(version, func(t *testing.T) {
+			pid, lines := startPython(t, interpreter, "-S", "-B", "testdata/origin/main.py")
+			l, err := take(pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			require.Len(t, lines, len(origins))
+			for _, line := range lines {
+				name, hex, _ := strings.Cut(line, " ")
+				address, err := strconv.ParseUint(hex, 16, 64)
+				require.NoError(t, err)
+				got, err := l.Holders(t.Context(), []uint64{address})
+				require.NoError(t, err)
+				name = strings.ReplaceAll(name, "_", " ")
+				assert.True(t, matches(origins[name], text(got[0])), "%s: %s, want %s", name, text(got[0]), origins[name])
+			}
+		})
+	}
+}
+
 // checkHeld returns the number of right answers. An object that is held is never called lost.
 func checkHeld(t *testing.T, cases []string, got []Holder) (right int) {
 	t.Helper()

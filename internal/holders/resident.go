@@ -32,7 +32,7 @@ func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 	case unread != nil:
 		return nil, errors.Join(unread, c.Close())
 	}
-	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	l := c.newLook()
 	r, err := l.readResident(ctx, kernel, o, c.kernel)
 	if early := c.snapshot.Err(); early != nil {
 		err = early
@@ -50,7 +50,7 @@ func (l *Look) readResident(ctx context.Context, kernel *rss.Kernel, o Options, 
 	}
 	r := l.resident(kernel)
 	if isPinned(r) {
-		l.addHeld(ctx, r, l.link(o, words))
+		l.addHeld(ctx, r, l.link(ctx, o, words))
 	}
 	return r, nil
 }

@@ -21,16 +21,22 @@ type stacks struct {
 // function returns the function whose frame has a word of a root or, if that has no name, one that called it. Of a
 // register, it returns the function in which the thread is.
 func (s *stacks) function(ctx context.Context, r roots.Root, address uint64) string {
-	frames, ok := s.frames[r.Thread]
-	if !ok {
-		frames = s.snapshot.Stack(r.Thread, s.process.Modules)
-		s.frames[r.Thread] = frames
-	}
+	frames := s.of(r.Thread)
 	from := 0
 	if r.Phase == roots.Stack && r.Range.Size() > 0 {
 		from = frameOf(frames, address)
 	}
 	return cmp.Or(s.from(ctx, r.Thread, from), s.from(ctx, r.Thread, 0))
+}
+
+// of returns the frames of a thread, innermost first.
+func (s *stacks) of(thread int) []unwind.Frame {
+	frames, ok := s.frames[thread]
+	if !ok {
+		frames = s.snapshot.Stack(thread, s.process.Modules)
+		s.frames[thread] = frames
+	}
+	return frames
 }
 
 // from returns the first function with a name from a frame on.

@@ -110,14 +110,19 @@ type Holder struct {
 	// Name is that of the variable, module, function of Python or thread. A variable without a name is a place, such
 	// as "libfoo.so+0x4010".
 	Name string `json:"name,omitempty"`
-	// Type is that of the variable, and Module the file it is in. File and Line are where it or the function is defined.
+	// Type is that of the variable, or shared_ptr for a cycle with such pointers. Module is the file that has the variable.
+	// File and Line are where it or the function is defined.
 	Type   string `json:"type,omitempty"`
 	Module string `json:"module,omitempty"`
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	// Function is the one that the thread runs.
 	Function string `json:"function,omitempty"`
-	Path     []Step `json:"path,omitempty"`
+	// Variable is the local variable of Function, if it is known on a stack, and Parameter reports whether it is a
+	// parameter. Type, Module, File and Line are those of the variable then.
+	Variable  string `json:"variable,omitempty"`
+	Parameter bool   `json:"parameter,omitempty"`
+	Path      []Step `json:"path,omitempty"`
 }
 
 // Step is one object on the way to a block. See the type of the same name of package names. The zero value stands for

@@ -47,7 +47,7 @@ func (s *Step) merge(other Step) {
 // key is equal for holders that are told as one.
 func (h *Holder) key() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q %q %q %q %q %q %d", h.Kind, h.Name, h.Type, h.Module, h.Function, h.File, h.Line)
+	fmt.Fprintf(&b, "%q %q %q %q %q %q %q %d", h.Kind, h.Name, h.Type, h.Module, h.Function, h.Variable, h.File, h.Line)
 	for _, s := range h.Path {
 		fmt.Fprintf(&b, " %q %q %t", s.Via, s.Type, s.Links > 0)
 	}

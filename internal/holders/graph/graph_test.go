@@ -286,6 +286,7 @@ func TestMarkAgreesWithPlain(t *testing.T) {
 			require.Equal(t, want[i], p.Phase, "seed %d, block %d", seed, i)
 			require.Equal(t, b.Range, p.Blocks[len(p.Blocks)-1])
 			r.checkPath(t, p)
+			r.checkCycle(t, g, b.Start)
 			short, _ := g.Path(b.Start, 1)
 			require.Equal(t, []blocks.Range{b.Range}, short.Blocks)
 			before := len(p.Blocks) - 1
@@ -316,6 +317,24 @@ func (g *random) checkPath(t *testing.T, p Path) {
 	require.Equal(t, p.Phase >= Lost, p.Root < 0)
 	for i := 1; i < len(p.Blocks); i++ {
 		require.Contains(t, g.pointers(g.find(p.Blocks[i-1].Start), p.Phase == Doubtful), g.find(p.Blocks[i].Start))
+	}
+}
+
+// checkCycle checks that a block has a way from a cycle if, and only if, its phase is Cycle.
+func (g *random) checkCycle(t *testing.T, marked *Graph, address uint64) {
+	t.Helper()
+	p, _ := marked.Path(address, 1<<20)
+	way, n := marked.CycleWay(address)
+	require.Equal(t, p.Phase == Cycle, n > 0)
+	if n == 0 {
+		require.Empty(t, way)
+		return
+	}
+	require.GreaterOrEqual(t, n, 3, "two blocks and the first again")
+	require.Equal(t, way[0], way[n-1])
+	require.Equal(t, address, way[len(way)-1].Start)
+	for i := 1; i < len(way); i++ {
+		require.Contains(t, g.pointers(g.find(way[i-1].Start), false), g.find(way[i].Start))
 	}
 }
 

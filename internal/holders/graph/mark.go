@@ -26,7 +26,9 @@ const (
 
 // Root is memory whose words hold blocks, or words without an address.
 type Root struct {
-	Phase  Phase
+	Phase Phase
+	// Rank is the order in which the roots of a phase are followed.
+	Rank   int
 	Range  blocks.Range
 	Values []uint64
 }
@@ -59,10 +61,10 @@ func (g *Graph) Mark(roots []Root) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(roots[a].Phase, roots[b].Phase) })
+	slices.SortStableFunc(order, func(a, b int) int { return compareRoots(&roots[a], &roots[b]) })
 	for len(order) > 0 {
 		n := 1
-		for n < len(order) && roots[order[n]].Phase == roots[order[0]].Phase {
+		for n < len(order) && compareRoots(&roots[order[n]], &roots[order[0]]) == 0 {
 			n++
 		}
 		for _, kind := range []uint32{0, interior} {
@@ -78,6 +80,11 @@ func (g *Graph) Mark(roots []Root) {
 	g.markDoubtful()
 	g.markLost()
 	g.queue, g.scan = nil, scanner{}
+}
+
+// compareRoots orders roots by when they are followed.
+func compareRoots(a, b *Root) int {
+	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Rank, b.Rank))
 }
 
 // endPhase says in which phase the newest blocks of the queue were reached.
@@ -193,7 +200,9 @@ func (g *Graph) markLost() {
 	g.endPhase(Lost)
 	g.follow(from)
 	g.endPhase(UnderLost)
-	lost(func(n uint32) { g.visit(n, self(n)) })
+	count := 0
+	lost(func(uint32) { count++ })
+	g.markCycles(held, count, lost)
 	g.endPhase(Cycle)
 }
 

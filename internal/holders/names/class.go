@@ -101,6 +101,38 @@ var counted = map[string]uint64{
 	"std::__shared_ptr_emplace": 24, "std::__shared_ptr_pointer": 0,
 }
 
+// IsShared reports whether a std::shared_ptr leads from a block to another one: behind the pointer to the object is
+// that to its counters, which have a table of virtual functions.
+func (p *Process) IsShared(ctx context.Context, from, to blocks.Range) bool {
+	for _, w := range p.wordsTo(from, to) {
+		if class, _ := p.class(ctx, word(p.Memory, w.address+8)); isCounted(class) {
+			return true
+		}
+	}
+	return false
+}
+
+func isCounted(class string) bool {
+	_, ok := counted[inline.Replace(templateOf(class))]
+	return ok
+}
+
+// shared returns the object to which a word leads that is the first of a std::shared_ptr, if the counters of the object
+// tell its class. They have the same pointer to the object.
+func (p *Process) shared(ctx context.Context, w held) content {
+	const pointer = 16 // offset in std::_Sp_counted_ptr
+	counters := word(p.Memory, w.address+8)
+	class, f := p.class(ctx, counters)
+	if !isCounted(class) || word(p.Memory, counters+pointer) != w.value {
+		return content{}
+	}
+	c := f.classAt(strings.TrimSuffix(argument(class), "*"), nil, w.value)
+	if c.kind != object {
+		return content{}
+	}
+	return c
+}
+
 // classContent returns the content of a block with an object of a class.
 func (p *Process) classContent(class string, f *file, c content, b blocks.Range) content {
 	header, ok := counted[inline.Replace(templateOf(class))]

@@ -13,7 +13,8 @@ import (
 type file struct {
 	*symbolize.Types
 	module *target.Module
-	left   int // of maxWork
+	left   int                                  // of maxWork
+	locals map[uint64][]symbolize.LocalVariable // by address
 }
 
 // maxWork limits the members that are looked at for one word. Debug information may be crafted.

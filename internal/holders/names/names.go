@@ -32,6 +32,7 @@ type Process struct {
 	Options symbolize.Options
 
 	files       map[*target.Module]*file
+	localWords  int               // that Locals has looked at
 	threadLocal []tlsModule       // nil if they have not been asked for
 	mapped      []blocks.Range    // the files, by address
 	classes     map[uint64]string // by the addresses of tables of virtual functions
@@ -47,7 +48,7 @@ type Held struct {
 	Thread uint64
 }
 
-// Variable is a word of a global or thread-local variable. If no symbol covers the word, its Name is "".
+// Variable is a word of a global, thread-local or local variable. If no symbol covers the word, its Name is "".
 type Variable struct {
 	symbolize.Variable
 	// Module is the path of the file, and Address that of the word in it, as nm shows it. If it is not known whose
@@ -57,6 +58,9 @@ type Variable struct {
 	// Path leads to the member that has the word: ".cache[3].items". It ends at the first type of a standard library.
 	// Type is that of the member.
 	Path string
+	// Function is the function that has a local variable, and Parameter reports whether it is a parameter.
+	Function  string
+	Parameter bool
 
 	found found
 	word  uint64 // its value

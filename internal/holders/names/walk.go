@@ -26,6 +26,9 @@ type Way struct {
 	First   []blocks.Range
 	Skipped int
 	Last    []blocks.Range
+	// Cycle is the number of blocks at the beginning that are a cycle, of which the last one is the first again; 0:
+	// there is none.
+	Cycle int
 }
 
 // Steps returns the objects that lie on the way to a block. v is the variable that leads to the first of the
@@ -42,12 +45,27 @@ func (p *Process) Steps(ctx context.Context, v *Variable, way Way) []Step {
 		}
 		w.at.via = v.found.innerPath
 	}
+	if way.Cycle > 0 && way.Cycle <= len(way.First) {
+		w.around(way.First[:way.Cycle])
+	}
 	w.all(way.First, len(way.Last) == 0)
 	if len(way.Last) > 0 {
 		w.skip(way)
 		w.all(way.Last, true)
 	}
 	return collapse(w.steps)
+}
+
+// around goes over a cycle once to know what is in its first block: other blocks of the cycle may tell.
+func (w *walk) around(cycle []blocks.Range) {
+	w.all(cycle[:len(cycle)-1], false)
+	last := cycle[len(cycle)-2]
+	w.at = w.between(w.ctx, w.was, last, cycle[0])
+	w.at.via, w.at.inner = "", ""
+	if o := w.at.to.owner; o != nil {
+		o.step = -1
+	}
+	w.steps = nil
 }
 
 // all goes over blocks that lead to each other. ends is set if the last one is the one in question.
@@ -57,7 +75,7 @@ func (w *walk) all(list []blocks.Range, ends bool) {
 		c := w.refine(w.ctx, w.at.to, b)
 		next := link{}
 		if i < len(list)-1 {
-			next = w.between(c, b, list[i+1])
+			next = w.between(w.ctx, c, b, list[i+1])
 		}
 		switch {
 		case c.owner == nil:
@@ -100,7 +118,7 @@ func (w *walk) isChain(c content, list []blocks.Range) bool {
 	for i, b := range list[:len(list)-1] {
 		w.renew()
 		next := list[i+1]
-		got := w.refine(w.ctx, w.between(c, b, next).to, next)
+		got := w.refine(w.ctx, w.between(w.ctx, c, b, next).to, next)
 		if c = c.moved(b, next); b.Size() != next.Size() || got.kind != c.kind || got.elem != c.elem ||
 			got.owner != c.owner || got.kind == object && got.at != c.at {
 			return false
@@ -250,13 +268,18 @@ const (
 
 // between returns the word of a block that leads to the next one. Words whose type is known are preferred, and those
 // that point to the start of the block.
-func (p *Process) between(c content, b, next blocks.Range) (best link) {
+func (p *Process) between(ctx context.Context, c content, b, next blocks.Range) (best link) {
 	words := p.wordsTo(b, next)
 	for _, w := range words {
 		if l := p.linkAt(c, b, next, w); l.to.kind != unknown {
 			return l
 		} else if best.via == "" {
 			best = l
+		}
+	}
+	for _, w := range words {
+		if to := p.shared(ctx, w); best.to.kind == unknown && to.kind != unknown {
+			best.to = to
 		}
 	}
 	if len(words) == 0 && c.isPointers() { // behind what was read

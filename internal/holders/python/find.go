@@ -42,6 +42,8 @@ type Interpreter struct {
 
 	modules []module
 	stacks  []stack
+	// byVariable has the variables of modules by the addresses of their values; nil until it is asked for.
+	byVariable map[uint64][]holding
 }
 
 // ErrUnknown is wrapped by the errors of Find if there is an interpreter that is not understood.

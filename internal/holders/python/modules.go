@@ -27,8 +27,8 @@ func (in *Interpreter) findModules() {
 	}
 }
 
-// addModules adds the values of sys.modules, the last one first: a module that gave a variable to another one was
-// imported after that one, mostly.
+// addModules adds the values of sys.modules, the last one first: modules of the program come before those that they
+// import. origin tells which module defines a variable.
 func (in *Interpreter) addModules(d uint64) {
 	if o, ok := in.object(d); !ok || o.kind != dictKind {
 		return

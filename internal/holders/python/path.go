@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/names"
 	"github.com/heaplapse/heaplapse/internal/holders/roots"
 	"slices"
+	"strings"
 )
 
 // role is what an object without a step of its own is for.
@@ -38,6 +39,7 @@ type walker struct {
 	// skipped says that blocks were left out before the next object.
 	skipped bool
 	last    blocks.Range // the last block
+	begins  object       // that of the first step, if the step is an object
 }
 
 // Describe tells what holds the last block of a path: the name of its root, if that is a module or a frame, and the
@@ -58,6 +60,11 @@ func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, ste
 	}
 	for _, b := range list {
 		w.enter(b)
+	}
+	if root.Phase == roots.Module && isValue && w.begins.typ != nil && strings.HasPrefix(w.steps[0].Via, ".") {
+		if h, ok := in.origin(w.begins); ok {
+			name, w.steps[0].Via = in.modules[h.module].name, "."+h.name
+		}
 	}
 	if skipped > 0 {
 		w.skipTo(skipped, len(list))
@@ -192,6 +199,9 @@ func (w *walker) step(o object, b blocks.Range, via string) {
 	if o.typ != nil {
 		s.Type = w.in.typeText(o)
 		s.Length, s.Limit = w.in.measure(o)
+	}
+	if len(w.steps) == 0 {
+		w.begins = o
 	}
 	w.steps, w.types = append(w.steps, s), append(w.types, o.typ)
 	w.at, w.role, w.via, w.sign, w.skipped = o, plain, "", "", false

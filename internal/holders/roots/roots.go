@@ -19,16 +19,17 @@ type Kind = graph.Phase
 
 // Kinds by the order in which they are followed.
 const (
-	Module    Kind = iota + 1 // a module of Python
-	Frame                     // variables of a function of Python that runs
-	Temporary                 // its other values, some of which are old
-	Global                    // data of a module
-	Kernel                    // a word that the kernel has for the program, such as the data of epoll_ctl(2)
-	TLS                       // thread-local variables
-	Stack                     // a stack, or registers
-	Unknown                   // other private memory
-	Shared                    // memory that is shared with other processes
-	Stale                     // the part of a stack that is not in use
+	Module        Kind = iota + 1 // a module of Python
+	Frame                         // variables of a function of Python that runs
+	Temporary                     // its other values, some of which are old
+	Global                        // data of a module
+	Kernel                        // a word that the kernel has for the program, such as the data of epoll_ctl(2)
+	TLS                           // thread-local variables
+	LocalVariable                 // local variables of functions that run
+	Stack                         // a stack, or registers
+	Unknown                       // other private memory
+	Shared                        // memory that is shared with other processes
+	Stale                         // the part of a stack that is not in use
 )
 
 // Root is memory that holds blocks.
@@ -51,9 +52,18 @@ type Process struct {
 	Own []blocks.Range
 	// Kernel has the words that the kernel keeps.
 	Kernel []uint64
+	// Locals lists the memory of stacks that belongs to variables.
+	Locals []LocalMemory
 	// Runtime lists what the runtime of a language knows to be roots, which may be parts of blocks. Other
 	// memory is not added again.
 	Runtime []Root
+}
+
+// LocalMemory is memory of the stack of a thread, which is given by its index, that belongs to a variable. Depth is
+// the number of frames between that of the variable and the outermost one.
+type LocalMemory struct {
+	blocks.Range
+	Thread, Depth int
 }
 
 // Of lists the roots of a process whose blocks are in a set.
@@ -86,13 +96,38 @@ type builder struct {
 
 // add adds the parts of a range that are not taken, and that are neither blocks nor the allocator's.
 func (b *builder) add(kind Kind, r blocks.Range, module string, thread int) {
+	cut := overlapping(r, b.Own, b.taken)
 	for _, part := range b.set.Gaps(r) {
-		for _, free := range subtract([]blocks.Range{part}, slices.Concat(b.Own, b.taken)) {
+		for _, free := range subtract([]blocks.Range{part}, cut) {
 			root := graph.Root{Phase: kind, Range: free}
 			b.list = append(b.list, Root{Root: root, Module: module, Thread: thread})
 		}
 	}
 	b.taken = append(b.taken, r)
+}
+
+// addLocals adds the variables on the stacks, and lets those of outer functions count more: others mostly have what
+// they were given.
+func (b *builder) addLocals() {
+	for _, l := range b.Locals {
+		n := len(b.list)
+		b.add(LocalVariable, l.Range, "", l.Thread)
+		for i := range b.list[n:] {
+			b.list[n+i].Rank = l.Depth
+		}
+	}
+}
+
+// overlapping returns those of some ranges that overlap another one.
+func overlapping(r blocks.Range, lists ...[]blocks.Range) (found []blocks.Range) {
+	for _, list := range lists {
+		for _, o := range list {
+			if o.Start < r.End && r.Start < o.End {
+				found = append(found, o)
+			}
+		}
+	}
+	return found
 }
 
 // subtract returns what is left of ranges.
@@ -120,6 +155,7 @@ func (b *builder) addThreads() {
 			b.add(TLS, blocks.Range{Start: start, End: t.TLS + descriptor}, "", i)
 		}
 	}
+	b.addLocals()
 	for i, t := range b.Threads {
 		b.list = append(b.list, Root{Root: graph.Root{Phase: Stack, Values: t.Registers}, Thread: i})
 		if live := b.liveStack(t); live.Size() > 0 {

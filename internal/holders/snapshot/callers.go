@@ -27,6 +27,9 @@ func callers(u *unwind.Unwinder, regs unwind.Registers, innermost *target.Module
 		}
 		regs[unwind.PC], regs[unwind.SP] = word-1, regs[unwind.SP]+uint64(i)+8 // within the call
 		frames, _, _ := u.Stack(regs)
+		for i := range frames {
+			frames[i].CFA = 0 // the values of the other registers are not known
+		}
 		return frames
 	}
 	return nil

@@ -199,6 +199,18 @@ struct Ring {
     std::shared_ptr<Ring> other;
     char content[100];
 };
+struct Owned;
+struct Owner {
+    std::vector<std::shared_ptr<Owned>> owned;
+    Order *order = new Order();
+};
+struct Owned {
+    std::shared_ptr<Owner> owner;
+};
+struct Visitor {
+    virtual ~Visitor() {}
+    Visitor *next = nullptr;
+};
 
 thread_local Session *t_session;
 struct State {
@@ -206,7 +218,7 @@ struct State {
 };
 thread_local State t_state;
 static volatile bool running;
-static unsigned long lost[20], cycle[20];
+static unsigned long lost[20], cycle[20], owners[20], orders[20], notes[20], visitors[20];
 
 // use keeps the compiler from leaving out what nobody reads.
 static void use(void *p) { asm volatile("" ::"r"(p) : "memory"); }
@@ -445,6 +457,16 @@ static void *lose(void *) {
         a->other = b;
         b->other = a;
         cycle[i] = ~(unsigned long)a.get();
+        std::shared_ptr<Owner> owner(new Owner()); // its counters are in a block of their own
+        owner->owned.push_back(std::make_shared<Owned>());
+        owner->owned[0]->owner = owner;
+        owners[i] = ~(unsigned long)owner.get();
+        orders[i] = ~(unsigned long)owner->order;
+        notes[i] = ~(unsigned long)owner->order->note;
+        auto *visitor = new Visitor();
+        visitor->next = new Visitor();
+        visitor->next->next = visitor;
+        visitors[i] = ~(unsigned long)visitor;
     }
     clean();
     return nullptr;
@@ -490,7 +512,12 @@ int main() {
     pthread_join(t, nullptr);
     for (int i = 0; i < 20; i++) {
         show("lost", "", "", " | ", (void *)~lost[i]);
-        show("cycle", "", "", " Ring", (void *)~cycle[i]);
+        show("cycle", "", "shared_ptr", " Ring|.other Ring", (void *)~cycle[i]);
+#define OWNERS " Owner|.owned std::vector<std::shared_ptr<Owned>> (1)|[…] Owned|.owner Owner"
+        show("cycle", "", "shared_ptr", OWNERS, (void *)~owners[i]);
+        show("cycle", "", "shared_ptr", OWNERS "|.order Order", (void *)~orders[i]);
+        show("cycle", "", "shared_ptr", OWNERS "|.order Order|.note char []", (void *)~notes[i]);
+        show("cycle", "", "", " Visitor|.next Visitor", (void *)~visitors[i]);
     }
     t_session = new Session();
     show("thread-local", "t_session", "Session *", " Session|.few[…] Order", t_session->few[1]);

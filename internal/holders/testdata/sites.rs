@@ -218,7 +218,7 @@ fn lose() -> Vec<usize> {
 #[inline(never)]
 fn tell(list: &[usize]) {
     for (i, a) in list.iter().enumerate() {
-        show(["lost", "cycle"][i % 2], "", "", " ", !a as *const u8);
+        show(["lost", "cycle"][i % 2], "", "", [" ", " | "][i % 2], !a as *const u8);
     }
 }
 

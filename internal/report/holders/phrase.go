@@ -31,7 +31,7 @@ func words(h *answer.Holder) (first string, way []string) {
 	case answer.Lost:
 		first = "lost: no pointer to it was found"
 	case answer.Cycle:
-		first = "lost: a cycle of blocks that only they hold"
+		return cycle(h)
 	case answer.Doubtful:
 		first = "held at most by stale memory"
 	case answer.NotFound:
@@ -44,6 +44,21 @@ func words(h *answer.Holder) (first string, way []string) {
 	}
 	way = objects(first, h.Path)
 	return way[0], way[1:]
+}
+
+// cycle words lost objects that hold each other, with the members that refer to the next one: "Node.next", "Node".
+func cycle(h *answer.Holder) (first string, way []string) {
+	first = "lost: a cycle of blocks that only they hold"
+	if h.Type != "" {
+		first = "lost: a cycle of " + clean(h.Type)
+	}
+	for i, s := range h.Path {
+		if i > 0 && named(s.Via) {
+			way[i-1] += clean(s.Via)
+		}
+		way = append(way, clean(cmp.Or(s.Type, "…"))+in(size(s)))
+	}
+	return first, way
 }
 
 // isHeld reports whether something that the program uses holds the block.
@@ -80,7 +95,10 @@ func origin(h *answer.Holder) string {
 		}
 		return "thread_local " + name + in(place(h), kind)
 	case answer.Stack:
-		if function == "" {
+		switch {
+		case h.Variable != "":
+			return clean(h.Variable) + in(local(h)+" of "+function, place(h), kind)
+		case function == "":
 			return "the stack of thread " + quoted(name)
 		}
 		return fmt.Sprintf("thread %s (stack of %s)", quoted(name), function)
@@ -88,6 +106,13 @@ func origin(h *answer.Holder) string {
 		return "memory shared with other processes"
 	}
 	return "memory whose content is not understood"
+}
+
+func local(h *answer.Holder) string {
+	if h.Parameter {
+		return "parameter"
+	}
+	return "local variable"
 }
 
 func quoted(name string) string { return `"` + name + `"` }

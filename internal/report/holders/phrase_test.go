@@ -45,15 +45,31 @@ func TestPhrase(t *testing.T) {
 		"held by first → Node.next … → Node": {
 			Kind: answer.Global, Name: "first", Path: []answer.Step{{Type: "Node", Links: 100}, {Via: ".next", Type: "Node"}},
 		},
-		`held by thread "worker" (stack of handle_loop)`:           {Kind: answer.Stack, Name: "worker", Function: "handle_loop"},
-		`held by the stack of thread "worker"`:                     {Kind: answer.Stack, Name: "worker"},
-		`held by thread-local memory of thread "worker"`:           {Kind: answer.TLS, Name: "worker"},
-		"held by memory whose content is not understood":           {Kind: answer.Unknown},
-		"held by memory shared with other processes":               {Kind: answer.Shared},
-		"held by the kernel (epoll or a timer) → Conn":             {Kind: answer.Kernel, Path: []answer.Step{{Type: "Conn"}}},
-		"lost: no pointer to it was found":                         {Kind: answer.Lost},
-		"lost: no pointer to it was found: Node → Leaf":            {Kind: answer.Lost, Path: []answer.Step{{Type: "Node"}, {Type: "Leaf"}}},
-		"lost: a cycle of blocks that only they hold":              {Kind: answer.Cycle},
+		`held by thread "worker" (stack of handle_loop)`: {Kind: answer.Stack, Name: "worker", Function: "handle_loop"},
+		"held by broker.queue (local variable of main, broker.cc:41, std::deque<Message*>) → Message": {
+			Kind: answer.Stack, Name: "broker", Function: "main", Variable: "broker.queue", File: "/src/broker.cc", Line: 41,
+			Type: "std::deque<Message*>", Path: []answer.Step{{Type: "Message"}},
+		},
+		"held by server (parameter of run, run.c:7, Server *) → Server": {
+			Kind: answer.Stack, Name: "worker", Function: "run", Variable: "server", Parameter: true, File: "run.c", Line: 7,
+			Type: "Server *", Path: []answer.Step{{Type: "Server"}},
+		},
+		`held by the stack of thread "worker"`:           {Kind: answer.Stack, Name: "worker"},
+		`held by thread-local memory of thread "worker"`: {Kind: answer.TLS, Name: "worker"},
+		"held by memory whose content is not understood": {Kind: answer.Unknown},
+		"held by memory shared with other processes":     {Kind: answer.Shared},
+		"held by the kernel (epoll or a timer) → Conn":   {Kind: answer.Kernel, Path: []answer.Step{{Type: "Conn"}}},
+		"lost: no pointer to it was found":               {Kind: answer.Lost},
+		"lost: no pointer to it was found: Node → Leaf":  {Kind: answer.Lost, Path: []answer.Step{{Type: "Node"}, {Type: "Leaf"}}},
+		"lost: a cycle of blocks that only they hold":    {Kind: answer.Cycle},
+		"lost: a cycle of shared_ptr: Node.other → Node": {
+			Kind: answer.Cycle, Type: "shared_ptr", Path: []answer.Step{{Type: "Node"}, {Via: ".other", Type: "Node"}},
+		},
+		"lost: a cycle of blocks that only they hold: Shop → Order.shop → Shop.stock → std::vector<int> (3 entries)": {
+			Kind: answer.Cycle, Path: []answer.Step{
+				{Type: "Shop"}, {Type: "Order"}, {Via: ".shop", Type: "Shop"}, {Via: ".stock", Type: "std::vector<int>", Length: 3},
+			},
+		},
 		"held at most by stale memory":                             {Kind: answer.Doubtful},
 		"not known: the block is in memory that is not understood": {Kind: answer.NotFound},
 		"held by table → … → Session (1 entry)": {

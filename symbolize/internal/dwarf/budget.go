@@ -5,7 +5,7 @@ import "sync/atomic"
 // budget limits the work that crafted sections can cause. Thousands of entries may refer to one
 // range list, and thousands of units to one line program or to overlapping abbreviation tables.
 // Compilers rarely share them, so a small multiple of the section's size is enough for real files.
-type budget struct{ ranges, lines, abbrevs, names, frames, types atomic.Int64 }
+type budget struct{ ranges, lines, abbrevs, names, frames, types, locations atomic.Int64 }
 
 const (
 	// budgetTimes is the number of times that one lookup may read a section.
@@ -25,6 +25,7 @@ const (
 
 func (d *Data) renewBudget() {
 	d.budget.ranges.Store(int64(budgetFloor + budgetTimes*(len(d.sec.Ranges)+len(d.sec.RngLists))))
+	d.budget.locations.Store(int64(budgetFloor + budgetTimes*(len(d.sec.Loc)+len(d.sec.LocLists))))
 	d.budget.names.Store(int64(namesFloor + budgetTimes*(len(d.sec.Info)+len(d.sec.Str)+len(d.sec.LineStr))))
 	d.budget.types.Store(int64(typesFloor + budgetTimes*len(d.sec.Info)))
 	d.budget.lines.Store(int64(budgetFloor + budgetTimes*len(d.sec.Line)))

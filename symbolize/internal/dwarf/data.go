@@ -17,16 +17,18 @@ type Data struct {
 	repeat bool // see Options.RepeatDir
 	// variables is Options.Variables.
 	variables bool
-	part      part
-	parts     *[numParts]*Data // of the same file
-	types     types
-	units     []*unit
-	abbrevs   map[abbrevKey]*encoding.Table
-	names     nameMemo
-	workers   int
-	guard     func(func() error) error
-	index     unitIndex
-	budget    budget
+	// localEntries is the number of entries that Locals has read.
+	localEntries int
+	part         part
+	parts        *[numParts]*Data // of the same file
+	types        types
+	units        []*unit
+	abbrevs      map[abbrevKey]*encoding.Table
+	names        nameMemo
+	workers      int
+	guard        func(func() error) error
+	index        unitIndex
+	budget       budget
 	// unranged are the units whose root entries do not list the addresses that they hold.
 	unranged []*unit
 	// Faults are the errors of the units that could not be used.

@@ -20,6 +20,7 @@ type FormatError = encoding.FormatError
 type Sections struct {
 	Info, Abbrev, Line, Str, LineStr, StrOffsets, Addr, Ranges, RngLists, Aranges []byte
 	Types                                                                         []byte // type units of DWARF 4
+	Loc, LocLists                                                                 []byte // location lists
 }
 
 func formatError(section string, off uint64, msg string) error {

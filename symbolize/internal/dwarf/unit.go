@@ -34,6 +34,7 @@ type unit struct {
 	isRangeList   bool // as a range list
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
+	loclistsBase                                       uint64
 	hasStrOffsets                                      bool
 	// splitRangesBase is the rangesBase of the skeleton's split unit. DW_AT_GNU_ranges_base does
 	// not apply to the DW_AT_ranges of the skeleton itself.
@@ -188,6 +189,7 @@ func (u *unit) setBases(e *encoding.Entry) {
 	u.addrBase = e.AddrBase.U
 	u.rnglistsBase = e.RnglistsBase.U
 	u.splitRangesBase = e.RangesBase.U
+	u.loclistsBase = e.LoclistsBase.U
 	if u.Version < 5 {
 		return
 	}

@@ -93,27 +93,31 @@ func (u *unit) variable(c *encoding.Cursor, a *encoding.Abbrev, q query) (addr u
 	if _, ok = slices.BinarySearch(q.addrs, addr); !ok {
 		return 0, v, false
 	}
-	d := u.describe(e)
+	return addr, u.describe(e).variable(), true
+}
+
+// description has the attributes of a variable, and the units whose entries have the type and the file.
+type description struct {
+	encoding.Entry
+	typeHome, fileHome *unit
+}
+
+// variable returns the type of the variable and where it is defined.
+func (d description) variable() (v Variable) {
 	v.Ref = d.typeHome.typeRef(d.Type)
 	v.Type = d.typeHome.data.typeName(v.Ref, 0)
-	if u.hasLine && d.DeclFile.Form != 0 {
-		if table, err := u.lineTable(); err == nil {
+	if d.fileHome.hasLine && d.DeclFile.Form != 0 {
+		if table, err := d.fileHome.lineTable(); err == nil {
 			v.File = table.FileName(d.DeclFile.U)
 		}
 	}
 	v.Line = clampInt(d.DeclLine.U)
-	return addr, v, true
-}
-
-// description has the attributes of a variable, and the unit whose entry has the type.
-type description struct {
-	encoding.Entry
-	typeHome *unit
+	return v
 }
 
 // describe adds the attributes of the declaration that an entry defines, and of which it may have none.
 func (u *unit) describe(e encoding.Entry) description {
-	d := description{e, u}
+	d := description{e, u, u}
 	home := u
 	for range maxRefs {
 		ref := e.Spec
@@ -128,8 +132,8 @@ func (u *unit) describe(e encoding.Entry) description {
 		if d.Type.Form == 0 {
 			d.Type, d.typeHome = e.Type, home
 		}
-		if home == u && d.DeclFile.Form == 0 {
-			d.DeclFile = e.DeclFile
+		if d.DeclFile.Form == 0 {
+			d.DeclFile, d.fileHome = e.DeclFile, home
 		}
 		if d.DeclLine.Form == 0 {
 			d.DeclLine = e.DeclLine

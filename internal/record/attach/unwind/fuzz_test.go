@@ -130,10 +130,12 @@ func TestTables(t *testing.T) {
 	require.NoError(t, memory.Write(stack, words(text+0x120)))
 	module := &target.Module{Unwind: tables, Code: []target.Range{{Start: text, End: stack}}}
 	u := Unwinder{Memory: memory, Modules: []*target.Module{module}}
-	frames, complete, rest := u.Stack(Registers{rsp: stack, pc: text + 0x10})
+	inner := Registers{rsp: stack, pc: text + 0x10}
+	outer := Registers{rsp: stack + 8, pc: text + 0x120}
+	frames, complete, rest := u.Stack(inner)
 	assert.Equal(t, []Frame{
-		{PC: text + 0x10, Call: text + 0x10, SP: stack, Module: module},
-		{PC: text + 0x120, Call: text + 0x11f, SP: stack + 8, Module: module},
+		{PC: text + 0x10, Call: text + 0x10, SP: stack, CFA: stack + 8, Registers: inner, Module: module},
+		{PC: text + 0x120, Call: text + 0x11f, SP: stack + 8, Registers: outer, Module: module},
 	}, frames)
 	assert.True(t, complete)
 	assert.EqualValues(t, stack+8, rest)

@@ -13,6 +13,11 @@ type Frame struct {
 	Call uint64
 	// SP is the stack pointer. What the frame has on the stack lies from there to the SP of its caller.
 	SP uint64
+	// CFA is the address of the frame: the stack pointer of its caller before the call. It is 0 if a frame pointer was
+	// guessed on the way, and for the outermost frame.
+	CFA uint64
+	// Registers has their values in the frame. Of all but the innermost one, only those count that a call preserves.
+	Registers Registers
 	// Module is the object whose code it is. It is nil for generated code.
 	Module *target.Module
 	// Signal reports whether a signal handler returns to this frame.
@@ -74,12 +79,14 @@ type walk struct {
 	stack target.Cache
 	regs  Registers
 	exact bool // the pc is not behind a call
-	left  budget
+	// guessed is set behind a frame that was found by its frame pointer.
+	guessed bool
+	left    budget
 }
 
 // step returns the current frame and goes to its caller.
 func (w *walk) step(innermost bool) (Frame, outcome) {
-	f := Frame{PC: w.regs[pc], Call: w.regs[pc], SP: w.regs[rsp]}
+	f := Frame{PC: w.regs[pc], Call: w.regs[pc], SP: w.regs[rsp], Registers: w.regs}
 	if !w.exact {
 		f.Call--
 	}
@@ -87,7 +94,11 @@ func (w *walk) step(innermost bool) (Frame, outcome) {
 	if f.Module != nil && f.Module.Unwind != 0 {
 		if d, ok := find(&w.code, f.Module.Unwind, f.Call); ok {
 			f.Signal = d.signal
-			return f, w.byRules(&d, f.Call, innermost)
+			base, result := w.byRules(&d, f.Call, innermost)
+			if !w.guessed {
+				f.CFA = base
+			}
+			return f, result
 		}
 	}
 	if innermost && f.Module != nil {
@@ -104,38 +115,39 @@ func (w *walk) byFramePointer() outcome {
 		return lost
 	}
 	w.regs[rsp], w.regs[rbp], w.regs[pc] = at+16, caller, back
-	w.exact = false
+	w.exact, w.guessed = false, true
 	return goOn
 }
 
-func (w *walk) byRules(d *description, at uint64, innermost bool) outcome {
+// byRules goes to the caller, and returns the address of the frame.
+func (w *walk) byRules(d *description, at uint64, innermost bool) (base uint64, result outcome) {
 	row, ok := d.rowAt(&w.code, at, &w.left)
 	if !ok {
-		return lost
+		return 0, lost
 	}
 	if row.rules[pc].kind == undefined {
-		return outermost
+		return 0, outermost
 	}
-	base, ok := w.base(&row)
+	base, ok = w.base(&row)
 	if !ok {
-		return lost
+		return 0, lost
 	}
 	caller := w.regs
 	for i, r := range row.rules {
 		if v, ok := w.value(r, i, base); ok {
 			caller[i] = v
 		} else {
-			return lost
+			return 0, lost
 		}
 	}
 	if row.rules[rsp].kind == same {
 		caller[rsp] = base
 	}
 	if caller[rsp] <= w.regs[rsp] && !innermost && !d.signal {
-		return lost // it would not end
+		return 0, lost // it would not end
 	}
 	w.regs, w.exact = caller, d.signal
-	return goOn
+	return base, goOn
 }
 
 // base returns the address of the frame.

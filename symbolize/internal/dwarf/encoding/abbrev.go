@@ -136,8 +136,20 @@ func wantedAttr(t Tag, a Attr) Attr {
 // of the standard attribute that replaced them.
 func wantedForVariables(t Tag, a Attr) Attr {
 	switch t {
-	case TagVariable, TagArray, TagPointer, TagReference, TagRvalueReference, TagSubroutine, TagTypedef, TagBase,
-		TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum, TagClass, TagStruct, TagUnion, TagInterface,
+	case TagSubprogram:
+		if a == AttrFrameBase {
+			return a
+		}
+	case TagLexicalBlock:
+		if a == AttrLowPC || a == AttrHighPC || a == AttrRanges {
+			return a
+		}
+	case TagCompileUnit:
+		if a == AttrLoclistsBase {
+			return a
+		}
+	case TagVariable, TagParameter, TagArray, TagPointer, TagReference, TagRvalueReference, TagSubroutine, TagTypedef,
+		TagBase, TagConst, TagVolatile, TagRestrict, TagAtomic, TagEnum, TagClass, TagStruct, TagUnion, TagInterface,
 		TagMember, TagInheritance, TagPointerToMember, TagSubrange, TagTypeParameter, TagVariantPart, TagVariant:
 		if wantedOfType(a) {
 			return a

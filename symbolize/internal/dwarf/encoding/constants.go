@@ -31,6 +31,7 @@ const (
 	TagBase            Tag = 0x24
 	TagConst           Tag = 0x26
 	TagVariable        Tag = 0x34
+	TagParameter       Tag = 0x05
 	TagVolatile        Tag = 0x35
 	TagRestrict        Tag = 0x37
 	TagRvalueReference Tag = 0x42
@@ -79,6 +80,8 @@ const (
 	AttrDeclaration    Attr = 0x3c
 	AttrBitOffset      Attr = 0x6b // DW_AT_data_bit_offset
 	AttrSignature      Attr = 0x69
+	AttrFrameBase      Attr = 0x40
+	AttrLoclistsBase   Attr = 0x8c
 	AttrMIPSLinkage    Attr = 0x2007
 	AttrGNUDwoName     Attr = 0x2130
 	AttrGNUDwoID       Attr = 0x2131

@@ -11,6 +11,7 @@ type Entry struct {
 	Location, Type, DeclFile                                    Value
 	// Location is also that of a member, and Count one more than the upper bound.
 	ByteSize, Count, BitOffset, Declaration, Signature Value
+	FrameBase, LoclistsBase                            Value
 }
 
 // Read reads the values that follow an abbreviation code. It replaces all of e.
@@ -128,5 +129,9 @@ func (e *Entry) setVariable(a Attr, v Value) {
 		e.Declaration = v
 	case AttrSignature:
 		e.Signature = v
+	case AttrFrameBase:
+		e.FrameBase = v
+	case AttrLoclistsBase:
+		e.LoclistsBase = v
 	}
 }

@@ -1,0 +1,104 @@
+//go:build linux && amd64
+
+package holders
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestLocals names the local variables that hold blocks, as several compilers build a program: those of the right frame
+// of the right thread, and none that is not in scope. Of a pointer that is in a register, nothing wrong is said.
+func TestLocals(t *testing.T) {
+	for _, build := range []struct {
+		command string
+		missing int // variables of which the compiler does not say where they are
+	}{
+		{"g++ -O0 -g", 0},
+		{"g++ -O2 -g", 1},
+		{"g++ -O2 -gdwarf-4", 1},
+		{"clang++ -O0 -g -fstandalone-debug", 0},
+		{"clang++ -O2 -g -fstandalone-debug", 7},
+	} {
+		t.Run(build.command, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), "locals")
+			args := append(strings.Fields(build.command), "-std=c++17", "-pthread", "-o", program, "testdata/locals.cc")
+			run(t, args[0], args[1:]...)
+			checkLocals(t, program, build.missing)
+		})
+	}
+}
+
+// TestRustLocals does the same for Rust.
+func TestRustLocals(t *testing.T) {
+	needRust(t)
+	for _, flags := range [][]string{{"-g"}, {"-g", "-O"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), "locals")
+			run(t, "rustc", append([]string{"--edition", "2021", "-o", program, "testdata/locals.rs"}, flags...)...)
+			checkLocals(t, program, 0)
+		})
+	}
+}
+
+// checkLocals compares the holders of the blocks of a program with what it says of them. So many may have no name.
+func checkLocals(t *testing.T, program string, missing int) {
+	t.Helper()
+	cmd := exec.Command(program)
+	var list [][]string
+	var addresses []uint64
+	for _, line := range testutil.Ready(t, cmd) {
+		f := strings.Split(line, "\t")
+		require.Len(t, f, 6, line)
+		address, err := strconv.ParseUint(strings.TrimPrefix(f[5], "0x"), 16, 64)
+		require.NoError(t, err)
+		list, addresses = append(list, f), append(addresses, address)
+	}
+	l, err := take(cmd.Process.Pid, Options{})
+	require.NoError(t, err)
+	defer l.Close()
+	got, err := l.Holders(t.Context(), addresses)
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+	for i, want := range list {
+		if got[i].Variable == nil && got[i].Kind == answer.Stack && missing > 0 && want[2] != "-" {
+			missing--
+			continue
+		}
+		checkLocal(t, want, &got[i])
+	}
+}
+
+// checkLocal checks a holder by the fields of a line.
+func checkLocal(t *testing.T, want []string, h *Holder) {
+	t.Helper()
+	thread, function, variable, typ, steps := want[0], want[1], want[2], want[3], want[4]
+	variable, inRegister := strings.CutPrefix(variable, "?")
+	if variable == "-" || inRegister && h.Variable == nil {
+		assert.Nil(t, h.Variable, "%q %+v", want, h.Variable)
+		return
+	}
+	if !assert.Equal(t, answer.Stack, h.Kind, want) || !assert.NotNil(t, h.Variable, want) {
+		return
+	}
+	assert.Equal(t, thread, h.Name, want)
+	assert.Equal(t, function, h.Function, want)
+	assert.Equal(t, variable, h.Variable.String(), want)
+	assert.Equal(t, typ, h.Variable.Type, want)
+	assert.Equal(t, steps, describe(h.Steps), want)
+	assert.Contains(t, h.Variable.File, "locals.")
+	a := h.answer()
+	assert.Equal(t, variable, a.Variable)
+	assert.Equal(t, variable == "given", a.Parameter, want)
+}

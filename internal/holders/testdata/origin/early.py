@@ -1,0 +1,4 @@
+import models
+import pool
+import registry
+import store

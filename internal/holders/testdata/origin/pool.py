@@ -1,0 +1,6 @@
+class Pool:
+    def __init__(self):
+        self.items = []
+
+
+POOL = Pool()
