@@ -294,16 +294,13 @@ func (g *Report) Next() string {
 
 // settlement is what would decide whether what may leak does.
 func (g *Report) settlement() string {
-	const fine = 64 << 10 // bytes
-	switch last, idle := g.Series.Heads[g.Result.Last], g.idleEnd(); {
+	switch idle := g.idleEnd(); {
 	case idle != "":
 		return idle
 	case g.Result.Why == verdict.OnlySmallSitesGrow:
 		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
-	case last.Format.Sampled() && last.Period > fine:
-		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")
 	}
-	return "record for longer"
+	return g.closer()
 }
 
 // idleEnd advises to judge the time before the process did nothing to the end; "" if it worked on. The numbers of
