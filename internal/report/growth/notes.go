@@ -179,6 +179,9 @@ func (g *Report) Notes(page bool) []string {
 			),
 		)
 	}
+	if note := g.sites().Lineless(g.rows()); note != "" {
+		out = append(out, note)
+	}
 	out = append(out, g.lossNotes()...)
 	for _, s := range r.Suppressed {
 		why := ""

@@ -72,13 +72,17 @@ func (g *Report) HasTable() bool { return len(g.Result.Sites)+len(g.Result.Cause
 func (g *Report) sites() *siteview.Describer {
 	if g.describer == nil {
 		g.describer = siteview.NewDescriber(g.Symbols, g.Options)
-		rows := make([]symbolize.SiteID, len(g.Result.Sites))
-		for i := range rows {
-			rows[i] = g.Result.Sites[i].Members[0]
-		}
-		g.describer.TellApart(rows)
+		g.describer.TellApart(g.rows())
 	}
 	return g.describer
+}
+
+// rows are the largest call paths of the sites.
+func (g *Report) rows() (rows []symbolize.SiteID) {
+	for i := range g.Result.Sites {
+		rows = append(rows, g.Result.Sites[i].Members[0])
+	}
+	return rows
 }
 
 // Text writes the report for a terminal.
