@@ -90,7 +90,8 @@ func (v *view) calibrator() func(z float64) calibration {
 //
 // A set that is too small for an estimate leaves what the runs tell by themselves. A row that still
 // rises in the base, such as a cache that fills up, or that falls and rises again, such as one that is
-// emptied now and then, has no steady level: it may have another one in the next run. In a larger set, the scatter between runs contains that.
+// emptied now and then, has no steady level: it may have another one in the next run. In a larger set,
+// the scatter between runs contains that.
 func (c *change) judgeNoise(v *view, need float64, calibrate func(float64) calibration) {
 	c.need, c.noise = need, math.Hypot(c.known, c.unsteady)
 	switch {

@@ -86,8 +86,8 @@ func TestTheManifestKnowsTheExit(t *testing.T) {
 	require.Equal(t, 22, j.Last)
 }
 
-// TestAProgramThatHandlesSIGTERM: what it allocates while it shuts down for some seconds is no leak, if the recorder asked
-// for that. If it then ran on for longer than before, it did not shut down.
+// TestAProgramThatHandlesSIGTERM: what it allocates while it shuts down for some seconds is no leak, if the recorder
+// asked for that. If it then ran on for longer than before, it did not shut down.
 func TestAProgramThatHandlesSIGTERM(t *testing.T) {
 	written := site{0x400100, func(i int) int { return 1<<20 + max(0, i-15)*(2<<20) }}
 	for name, c := range map[string]struct {

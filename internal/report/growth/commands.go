@@ -61,7 +61,7 @@ func commonStart(a, b string) (n int) {
 
 // shortCommand shortens a command to a width in columns. It differs from others from a byte on.
 //
-//	python3 -c from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=4, pipe_handle=8) --multiprocessing-fork
+//	python3 -c from multiprocessing.spawn import spawn_main; spawn_main(pipe_handle=8) --multiprocessing-fork
 //	python3 … pipe_handle=8) --multipro…
 func shortCommand(line string, differs, width int) string {
 	const separators, least = " /.", 8
