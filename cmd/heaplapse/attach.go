@@ -130,11 +130,6 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	for _, n := range outcome.Notes {
 		a.Warn(n)
 	}
-	if outcome.Ended {
-		a.Say("process %d has ended", outcome.PID)
-	} else {
-		a.Say("detached: %s put back", units.Count(outcome.Restored, "function"))
-	}
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}

@@ -83,7 +83,8 @@ func TestAttachPython(t *testing.T) {
 	assert.Regexp(t, `^heaplapse: recording process `+p.pid()+` \(python[0-9.]*\) until \^C; one thread was stopped for [0-9.]+ ms
 heaplapse: snapshots every 100ms go to .*/out
 (?:heaplapse: sees 100 % of the calls of malloc \(\d+ of \d+ in 50ms\)
-)?heaplapse: detached: \d+ functions put back
+)?heaplapse: detaching, after a last look at what holds the memory
+heaplapse: detached: \d+ functions put back; completing the recording
 heaplapse: \d+ snapshots of process `+p.pid()+`; next: heaplapse growth .*/out
 $`, r.stderr)
 	grows(t, r.dir, "^step$")

@@ -276,14 +276,14 @@ func (a *app) keepNames(ctx context.Context, outcome *record.Outcome) {
 		return
 	}
 	a.signals.Orderly()
+	a.Say("keeping the names of the program, because its files may not be found later")
 	held := func(pid int) bundle.Held { return bundle.Held(outcome.Files.Of(pid)) }
 	size, err := pipeline.KeepNames(ctx, outcome.Dir, held, build.Version())
 	if err != nil {
 		a.Warn("the names of the program were not kept: " + err.Error())
 		return
 	}
-	a.Say("the names of the program are kept in %s (%s), because its files may not be found later",
-		manifest.NamesFile, units.Bytes(size))
+	a.Say("the names of the program are kept in %s (%s)", manifest.NamesFile, units.Bytes(size))
 }
 
 // bundleRecording packs what was recorded. Standard output belongs to the program.

@@ -660,6 +660,9 @@ func TestRecordForSomeTime(t *testing.T) {
 		r := recorded(t, "--engine", engine, "--duration", "1s", "--", server(t))
 		assert.Equal(t, syscall.SIGTERM, r.state.Signal())
 		assert.Contains(t, r.stderr, "heaplapse: --duration 1s is over", "it was asked for, and is no warning")
+		end := manifestOf(t, r.dir).Ends[0]
+		assert.NotZero(t, end.PID)
+		assert.False(t, end.Asked.IsZero() || end.Asked.After(end.Time), "what it does then belongs to its end: %v", end)
 	})
 }
 

@@ -38,7 +38,7 @@ func divisor(v float64) bool { return v == 0 || v >= leastDivisor && v < most }
 // sane reports whether a level is in range. Slopes are per hour, and larger in a run of a second.
 func (l *Level) sane() bool {
 	for _, v := range []float64{
-		l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise,
+		l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise, l.Swing,
 	} {
 		if !(math.Abs(v) < most) {
 			return false

@@ -73,6 +73,7 @@ type level struct {
 	AllocBytes   float64 `json:"alloc_bytes,omitempty"`
 	AllocObjects float64 `json:"alloc_objects,omitempty"`
 	Noise        float64 `json:"noise_bytes,omitempty"`
+	Swing        float64 `json:"swing_bytes,omitempty"`
 }
 
 // site is a Site. Stack has indices of Frames, Names of Strings.

@@ -28,7 +28,7 @@ func run(sites int) *baseline.Run {
 			Program: "server", Format: "heap_v2", Period: 524288, Method: "record", Engine: "jemalloc", Snapshots: 40, Span: 600.5, Work: 1e6, HasAlloc: true, AbsentMax: 96,
 			Labels: map[string]string{"commit": "f00d", "branch": "main"}, Notes: []string{"judged on snapshots 3 to 42 of 44"},
 		},
-		Total: baseline.Level{Bytes: 1e9, Objects: 1e6, Peak: 1.1e9, Slope: -3.25, SlopeError: 1, AllocBytes: 1e12, AllocObjects: 1e9, Noise: 3e4},
+		Total: baseline.Level{Bytes: 1e9, Objects: 1e6, Peak: 1.1e9, Slope: -3.25, SlopeError: 1, AllocBytes: 1e12, AllocObjects: 1e9, Noise: 3e4, Swing: 2e8},
 		Rest:  baseline.Level{Bytes: 12.5},
 	}
 	random := rand.New(rand.NewPCG(1, 1))
@@ -170,10 +170,10 @@ func FuzzRead(f *testing.F) {
 
 // TestAddAndSub checks that standard deviations add up in squares, and other fields linearly.
 func TestAddAndSub(t *testing.T) {
-	a := baseline.Level{Bytes: 3, Objects: 1, Peak: 5, Slope: 1, SlopeError: 3, AllocBytes: 7, AllocObjects: 2, Noise: 3}
-	b := baseline.Level{Bytes: 4, Objects: 1, Peak: 5, Slope: 1, SlopeError: 4, AllocBytes: 7, AllocObjects: 2, Noise: 4}
+	a := baseline.Level{Bytes: 3, Objects: 1, Peak: 5, Slope: 1, SlopeError: 3, AllocBytes: 7, AllocObjects: 2, Noise: 3, Swing: 1}
+	b := baseline.Level{Bytes: 4, Objects: 1, Peak: 5, Slope: 1, SlopeError: 4, AllocBytes: 7, AllocObjects: 2, Noise: 4, Swing: 2}
 	sum := a.Add(b)
-	require.Equal(t, baseline.Level{Bytes: 7, Objects: 2, Peak: 10, Slope: 2, SlopeError: 5, AllocBytes: 14, AllocObjects: 4, Noise: 5}, sum)
+	require.Equal(t, baseline.Level{Bytes: 7, Objects: 2, Peak: 10, Slope: 2, SlopeError: 5, AllocBytes: 14, AllocObjects: 4, Noise: 5, Swing: 3}, sum)
 	require.Equal(t, a.Bytes, sum.Sub(b).Bytes)
 	require.Equal(t, a.AllocBytes, sum.Sub(b).AllocBytes)
 }

@@ -113,19 +113,23 @@ type Level struct {
 	AllocBytes, AllocObjects float64
 	// Noise is the standard deviation of Bytes due to sampling; 0 for exact counts.
 	Noise float64
+	// Swing is the largest fall that Bytes rose from again, as those of a cache that is emptied now and
+	// then; 0 if there was none.
+	Swing float64
 }
 
-// Add returns l + m. Standard deviations add up in squares, as those of independent values.
+// Add returns l + m. Standard deviations add up in squares, as those of independent values. Swings
+// may be at the same time.
 func (l Level) Add(m Level) Level {
 	return Level{
 		Bytes: l.Bytes + m.Bytes, Objects: l.Objects + m.Objects, Peak: l.Peak + m.Peak,
 		Slope: l.Slope + m.Slope, SlopeError: math.Hypot(l.SlopeError, m.SlopeError),
 		AllocBytes: l.AllocBytes + m.AllocBytes, AllocObjects: l.AllocObjects + m.AllocObjects,
-		Noise: math.Hypot(l.Noise, m.Noise),
+		Noise: math.Hypot(l.Noise, m.Noise), Swing: l.Swing + m.Swing,
 	}
 }
 
-// Sub returns l − m. Peaks and standard deviations cannot be subtracted: they are 0.
+// Sub returns l − m. Peaks, swings and standard deviations cannot be subtracted: they are 0.
 func (l Level) Sub(m Level) Level {
 	return Level{
 		Bytes: l.Bytes - m.Bytes, Objects: l.Objects - m.Objects, Slope: l.Slope - m.Slope,

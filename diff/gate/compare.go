@@ -26,8 +26,8 @@ type change struct {
 	// known is the standard deviation of the difference that is known without other runs: sampling,
 	// the error of a slope.
 	known float64
-	// rising is the standard deviation of the row in the base that is due to its trend.
-	rising float64
+	// unsteady is the standard deviation of the row in the base that is due to its span.
+	unsteady float64
 	// floor is the smallest noise.
 	floor float64
 	// scatter is the standard deviation between runs, not scaled for their number, at least that of
@@ -101,7 +101,7 @@ func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 func (v *view) change(r *row, h history, rs runs, total float64) change {
 	c := change{
 		before: v.median(h.values), after: h.values[0], set: pickRuns(h.values, v.set),
-		known: v.known(h), rising: v.rising(h),
+		known: v.known(h), unsteady: v.unsteady(h),
 		least: max(r.limits.Bytes, r.limits.Share*math.Abs(total)), hidden: v.hidden(r, rs),
 	}
 	c.floor = leastNoise * max(math.Abs(c.before), r.limits.Bytes)
@@ -113,7 +113,7 @@ func (v *view) change(r *row, h history, rs runs, total float64) change {
 type history struct {
 	values   []float64
 	variance []float64 // of the values, as far as it is known without other runs
-	rise     []float64 // how much the values rise while they are measured
+	span     []float64 // how far the values range within the run
 }
 
 // history returns the values of a row.
@@ -124,8 +124,8 @@ func (v *view) history(r *row) history {
 		h.values[run] = v.bytes(run, r.levels[run])
 		known := v.metric.known(run, r.levels[run])
 		h.variance[run] = known * known
-		if v.metric.rise != nil {
-			h.rise[run] = v.metric.rise(run, r.levels[run])
+		if v.metric.span != nil {
+			h.span[run] = v.metric.span(run, r.levels[run])
 		}
 	}
 	return h
@@ -173,9 +173,9 @@ func (v *view) known(h history) float64 {
 	return math.Hypot(deviations[0], v.median(deviations))
 }
 
-// rising is the standard deviation that the values of a row have in the base because of its trend:
+// unsteady is the standard deviation that the values of a row have in the base because of its span:
 // those of a line over a range are spread evenly over it.
-func (v *view) rising(h history) float64 { return max(0, v.median(h.rise)) / math.Sqrt(12) }
+func (v *view) unsteady(h history) float64 { return max(0, v.median(h.span)) / math.Sqrt(12) }
 
 // hidden is the most that truncation may hide of a row that the base does not show: AbsentMax for
 // each call path, and no more than all that the run hides.

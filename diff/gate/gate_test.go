@@ -311,6 +311,42 @@ func TestSamplingNoise(t *testing.T) {
 	}
 }
 
+// TestACacheThatIsEmptiedNowAndThen: a run that ends at a peak is no regression if the only earlier one fell and rose
+// by as much. It is one if the cache reaches twice that, or if the earlier runs tell the noise.
+func TestACacheThatIsEmptiedNowAndThen(t *testing.T) {
+	sawtooth := func(night int, level, swing float64) *baseline.Run {
+		r := append(service(), function{"Cache::put main", "cache.cc", level, 0, 0}).run(night, noise{})
+		for i := range r.Sites {
+			if r.Sites[i].Bytes == level {
+				r.Sites[i].Swing = swing
+			}
+		}
+		r.Total.Swing = swing
+		return r
+	}
+	valley := sawtooth(1, 4*mib, 18*mib)
+	peak, err := Compare(sawtooth(2, 15*mib, 0), []*baseline.Run{valley}, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, peak.Verdict)
+	require.Equal(t, DoubtUnsteady, listed(peak, "Cache::put").Values[0].Doubt)
+
+	higher, err := Compare(sawtooth(2, 30*mib, 36*mib), []*baseline.Run{valley}, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Regressed, status(higher, "Cache::put"))
+
+	steady, err := Compare(sawtooth(2, 15*mib, 18*mib), []*baseline.Run{sawtooth(1, 4*mib, 0)}, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Regressed, status(steady, "Cache::put"), "the swing is new")
+
+	var nights []*baseline.Run
+	for night := range 5 {
+		nights = append(nights, sawtooth(night, 4*mib, 18*mib))
+	}
+	many, err := Compare(sawtooth(9, 15*mib, 18*mib), nights, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Regressed, status(many, "Cache::put"))
+}
+
 // TestTruncation: of a function that truncated snapshots of the base may hide, only what is beyond
 // that is a regression.
 func TestTruncation(t *testing.T) {
@@ -376,7 +412,7 @@ func TestExtremeRuns(t *testing.T) {
 		out := shuffled(r).run(night, noise{})
 		for i := range out.Sites {
 			s := &out.Sites[i]
-			s.Level = baseline.Level{Bytes: extreme(), Objects: extreme(), Peak: extreme(), Slope: extreme(), SlopeError: extreme(), AllocBytes: extreme(), Noise: extreme()}
+			s.Level = baseline.Level{Bytes: extreme(), Objects: extreme(), Peak: extreme(), Slope: extreme(), SlopeError: extreme(), AllocBytes: extreme(), Noise: extreme(), Swing: extreme()}
 			if r.IntN(5) == 0 {
 				s.Identity, s.Frames, s.Blame = identity.Site{Blame: -1}, nil, -1
 			}

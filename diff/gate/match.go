@@ -122,6 +122,6 @@ func scaled(l baseline.Level, part float64) baseline.Level {
 		Bytes: l.Bytes * part, Objects: l.Objects * part, Peak: l.Peak * part,
 		Slope: l.Slope * part, SlopeError: l.SlopeError * part,
 		AllocBytes: l.AllocBytes * part, AllocObjects: l.AllocObjects * part,
-		Noise: l.Noise * math.Sqrt(part),
+		Noise: l.Noise * math.Sqrt(part), Swing: l.Swing * part,
 	}
 }

@@ -19,8 +19,9 @@ type metric struct {
 	bytes func(run int, l baseline.Level) float64
 	// known is its standard deviation, as far as it is known without other runs.
 	known func(run int, l baseline.Level) float64
-	// rise is how much the quantity rises while it is measured, if it has a trend; may be nil.
-	rise func(run int, l baseline.Level) float64
+	// span is how far the quantity ranges within a run: by its trend while it is measured, or because
+	// it falls and rises again; may be nil.
+	span func(run int, l baseline.Level) float64
 	// heap is the quantity, of the whole heap, that the threshold Share refers to.
 	heap func(run int, l baseline.Level) float64
 	// unit is the factor from the quantity of a run to the value that is shown.
@@ -72,9 +73,11 @@ func (rs runs) level() metric {
 		usable: func(int) bool { return true },
 		bytes:  inUse,
 		known:  func(_ int, l baseline.Level) float64 { return l.Noise },
-		rise:   func(run int, l baseline.Level) float64 { return l.Slope * rs.hours(run) / 2 }, // over the second half
-		heap:   inUse,
-		unit:   func(int) float64 { return 1 },
+		span: func(run int, l baseline.Level) float64 {
+			return max(l.Slope*rs.hours(run)/2, l.Swing) // the level is that of the second half
+		},
+		heap: inUse,
+		unit: func(int) float64 { return 1 },
 	}
 }
 
@@ -92,6 +95,7 @@ func (rs runs) slope() metric {
 		usable: rs.hasSlope,
 		bytes:  func(run int, l baseline.Level) float64 { return l.Slope * hours(run) },
 		known:  func(run int, l baseline.Level) float64 { return math.Hypot(l.SlopeError*hours(run), l.Noise) },
+		span:   func(_ int, l baseline.Level) float64 { return 2 * l.Swing }, // within the second half
 		heap:   inUse,
 		unit:   func(run int) float64 { return 1 / hours(run) },
 	}

@@ -277,7 +277,7 @@ func (h history) give(to history, run int, amount float64) {
 	}{
 		{h.values, to.values, amount},
 		{h.variance, to.variance, share * h.variance[run]},
-		{h.rise, to.rise, share * h.rise[run]},
+		{h.span, to.span, share * h.span[run]},
 	} {
 		x.from[run], x.to[run] = x.from[run]-x.amount, x.to[run]+x.amount
 	}

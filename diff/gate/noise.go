@@ -89,10 +89,11 @@ func (v *view) calibrator() func(z float64) calibration {
 // the calibrated scatter of the set, the uncertainty of each run by itself, and the floor.
 //
 // A set that is too small for an estimate leaves what the runs tell by themselves. A row that still
-// rises in the base, such as a cache that fills up, has no steady level: it may have another one in
-// the next run. In a larger set, the scatter between runs contains that.
+// rises in the base, such as a cache that fills up, or that falls and rises again, such as one that is
+// emptied now and then, has no steady level: it may have another one in the next run. In a larger set,
+// the scatter between runs contains that.
 func (c *change) judgeNoise(v *view, need float64, calibrate func(float64) calibration) {
-	c.need, c.noise = need, math.Hypot(c.known, c.rising)
+	c.need, c.noise = need, math.Hypot(c.known, c.unsteady)
 	switch {
 	case v.significant():
 		c.noise = max(calibrate(max(need, 1)).noise(c.set), c.known, c.floor)
@@ -106,9 +107,9 @@ func (c *change) doubt(v *view) Doubt {
 	switch {
 	case v.significant():
 		return DoubtNoise
-	case c.moved != 0 && c.scatter >= max(c.known, c.rising):
+	case c.moved != 0 && c.scatter >= max(c.known, c.unsteady):
 		return DoubtMoved
-	case c.rising > c.known:
+	case c.unsteady > c.known:
 		return DoubtUnsteady
 	}
 	return DoubtSampling

@@ -148,7 +148,7 @@ type Doubt string
 const (
 	DoubtNoise    Doubt = "noise"    // runs of one build differ
 	DoubtSampling Doubt = "sampling" // the uncertainty of each run by itself: sampling, the error of a slope
-	DoubtUnsteady Doubt = "unsteady" // the level still rose in the earlier runs
+	DoubtUnsteady Doubt = "unsteady" // the level still rose, or fell and rose again, in the earlier runs
 	DoubtMoved    Doubt = "moved"    // what moved varies
 )
 

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,29 @@ func TestLeastGrowth(t *testing.T) {
 			require.Equal(t, c.want, leastGrowth(&window{Range: sites.Range{Last: 1}, series: s}))
 		})
 	}
+}
+
+// TestLeastRateSeen: a leak of exact counts is seen if it reaches the least growth, and a sampled one if it does so
+// in all but 5 % of the recordings.
+func TestLeastRateSeen(t *testing.T) {
+	const least, period = 768 << 10, 128 << 10
+	w := window{Range: sites.Range{Last: 1}, series: &series.Series{Clock: series.Clock{At: []float64{5, 47}}}}
+	require.InDelta(t, least/42., leastRateSeen(&w, least), 0.001)
+
+	w.period = period
+	leaked := 42 * leastRateSeen(&w, least)
+	random, seen := rand.New(rand.NewPCG(1, 2)), 0
+	for range 10_000 {
+		samples := 0
+		for bytes := random.ExpFloat64() * period; bytes < leaked; bytes += random.ExpFloat64() * period {
+			samples++
+		}
+		if samples*period >= least {
+			seen++
+		}
+	}
+	require.Greater(t, seen, 9500)
+	require.Less(t, seen, 9800, "slower leaks are seen as often")
 }
 
 // TestVerdictsScale: of exact counts, a verdict depends on the growth over the least growth, so that what is measured

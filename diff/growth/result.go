@@ -84,6 +84,9 @@ type Result struct {
 	// Explained is the share of the heap's growth that is on sites called leaks, or below causes that
 	// leak, 0 to 1.
 	Explained float64
+	// LeastRateSeen is the rate of the least leak that the recording hardly misses, in bytes per unit of
+	// its clock. It is infinite if no time passed.
+	LeastRateSeen float64
 	// Tested is the number of curves that were judged. Of many, some rise by chance.
 	Tested int
 	// Range is the snapshots that were judged.

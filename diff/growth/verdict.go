@@ -49,7 +49,8 @@ func conclude(j *judgement, g *groups, h *heap, l *listing, found *causes) *Resu
 	r := Result{
 		Total: h.total, FirstHeap: h.first, LastHeap: h.last,
 		RSS: h.rss, FirstRSS: h.firstRSS, LastRSS: h.lastRSS, Outside: h.outside, ProcessGrows: h.processGrows(),
-		Tested: l.tested + found.tested, Range: j.Range, Kept: g.kept, Suppressed: g.suppressed,
+		LeastRateSeen: leastRateSeen(&j.window, j.options.MinGrowth),
+		Tested:        l.tested + found.tested, Range: j.Range, Kept: g.kept, Suppressed: g.suppressed,
 		Sites: withFewSamples(j.allShown(l.sites)), Stable: withFewSamples(j.allShown(l.stable)),
 		Causes: found.list, LeakingCauses: found.leaking,
 		Small: l.small, SmallBytes: l.smallBytes,

@@ -1,6 +1,7 @@
 package growth_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -83,6 +84,32 @@ func TestTheManifestKnowsTheExit(t *testing.T) {
 	j := judge(t, dir, "/nonexistent", growth.Options{})
 	require.Equal(t, 1, j.Count(sites.AtExit))
 	require.Equal(t, 22, j.Last)
+}
+
+// TestAProgramThatHandlesSIGTERM: what it allocates while it shuts down for some seconds is no leak, if the recorder
+// asked for that. If it then ran on for longer than before, it did not shut down.
+func TestAProgramThatHandlesSIGTERM(t *testing.T) {
+	written := site{0x400100, func(i int) int { return 1<<20 + max(0, i-15)*(2<<20) }}
+	for name, c := range map[string]struct {
+		asked string
+		exits int
+	}{
+		"not asked":    {"", 0},
+		"asked":        {`,"asked":"2026-01-02T03:15:30Z"`, 8},
+		"it ran on":    {`,"asked":"2026-01-02T03:05:30Z"`, 0},
+		"at the start": {`,"asked":"2026-01-02T02:59:59Z"`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := withRSS(t, madeUp(t, 24, written), 24, func(int) int64 { return 80 << 20 })
+			f, err := os.OpenFile(filepath.Join(dir, manifest.Name), os.O_APPEND|os.O_WRONLY, 0)
+			require.NoError(t, err)
+			_, err = fmt.Fprintf(f, `{"end":{"pid":1,"time":"2026-01-02T03:24:00Z","status":0%s}}`+"\n", c.asked)
+			require.NoError(t, errors.Join(err, f.Close()))
+			j := judge(t, dir, "/nonexistent", growth.Options{})
+			require.Equal(t, c.exits, j.Count(sites.AtExit))
+			require.Equal(t, c.exits > 0, j.Verdict == verdict.SeriesNoLeak, "%v", j.Total)
+		})
+	}
 }
 
 // withRSS adds a manifest with resident sets to a made-up series.

@@ -26,13 +26,14 @@ func Last(s *series.Series) int {
 
 // moments are what the choice of the window takes from the snapshots.
 func moments(s *series.Series) []Moment {
-	out := make([]Moment, len(s.Heads))
+	out, shutdown := make([]Moment, len(s.Heads)), s.Shutdown()
 	for i, head := range s.Heads {
 		m := &out[i]
 		m.At, m.Heap, m.Image = s.Clock.At[i], head.Heap(), head.Image
 		processor, known := s.ProcessorTimeAt(i)
 		m.Processor, m.ProcessorKnown = processor.Seconds(), known
-		m.Exit = i < len(s.Triggers) && s.Triggers[i] == filename.TriggerExit
+		m.Exit = i < len(s.Triggers) && s.Triggers[i] == filename.TriggerExit ||
+			!shutdown.IsZero() && s.Clock.Times[i].After(shutdown)
 	}
 	return out
 }

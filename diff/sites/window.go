@@ -55,7 +55,7 @@ type Moment struct {
 	// Processor is the processor time of the process in seconds, if it is known.
 	Processor      float64
 	ProcessorKnown bool
-	// Exit reports whether the program took the snapshot when it exited.
+	// Exit reports whether the program took the snapshot when it exited, or after the recorder asked it to.
 	Exit bool
 }
 

@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"slices"
+
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -36,6 +38,7 @@ func (s *scope) level(c sites.Column, end heapfile.Counts) baseline.Level {
 	if s.end.Head.HasAlloc {
 		l.AllocBytes, l.AllocObjects = float64(end.AllocBytes), float64(end.AllocObjects)
 	}
+	l.Swing = swing(c.Bytes[s.First : s.Last+1])
 	l.Noise = sites.SamplingNoise(s.end.Head, int64(l.Bytes))
 	return l
 }
@@ -53,6 +56,37 @@ func (s *scope) slope(c sites.Column) (slope, standardError float64) {
 		}
 	}
 	return trend.Slope(t, y)
+}
+
+const (
+	// swingParts is the number of parts of a run whose medians are taken for a swing: what lasts for a
+	// snapshot or two does not move the level.
+	swingParts = 8
+	// leastReturn is the share of a fall that must come back. What a program frees once, after its
+	// start, is not in use in the next run either.
+	leastReturn = 0.25
+)
+
+// swing is the largest fall of visible values that they rose from again, 0 for none.
+func swing(values []int64) (swing float64) {
+	var visible []float64
+	for _, v := range values {
+		if v != sites.Hidden {
+			visible = append(visible, float64(v))
+		}
+	}
+	n := min(swingParts, len(visible))
+	levels := make([]float64, n)
+	for k := range levels {
+		levels[k] = stats.Median(visible[k*len(visible)/n : (k+1)*len(visible)/n])
+	}
+	for k, level := range levels {
+		fall := slices.Max(levels[:k+1]) - level
+		if slices.Max(levels[k:])-level >= leastReturn*fall {
+			swing = max(swing, fall)
+		}
+	}
+	return swing
 }
 
 // peak is the largest visible value, 0 if none is.

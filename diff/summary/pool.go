@@ -55,7 +55,7 @@ func keyOf(m *baseline.Meta, s *baseline.Site) string {
 
 func weighted(l baseline.Level, by float64) baseline.Level {
 	l.Bytes, l.Objects, l.Peak = by*l.Bytes, by*l.Objects, by*l.Peak
-	l.Slope, l.SlopeError, l.Noise = by*l.Slope, by*l.SlopeError, by*l.Noise
+	l.Slope, l.SlopeError, l.Noise, l.Swing = by*l.Slope, by*l.SlopeError, by*l.Noise, by*l.Swing
 	return l
 }
 

@@ -74,8 +74,8 @@ func (s *series) growing(l line) bool {
 	return l.over >= s.minGrowth && l.z >= z && l.over >= 2*l.sigma
 }
 
-// lateLeak returns the line of the last part of a leak that began within the series; false if it
-// did not. It began late if the best two lines meet after the first quarter, and the series was
+// lateLeak returns the line of the last part of a leak that seems to have begun within the series; false if
+// it does not. It seems so if the best two lines meet after the first quarter, and the series was
 // flat until then.
 func (s *series) lateLeak(label verdict.Site, f *Features, growth float64) (line, bool) {
 	from, _ := slices.BinarySearch(s.t, f[FeatureKnee])
@@ -90,6 +90,15 @@ func (s *series) lateLeak(label verdict.Site, f *Features, growth float64) (line
 		noise: s.noise, sample: s.sample, sampleError: s.sampleError,
 	}
 	return late.line(), true
+}
+
+// leakedBefore reports whether a leak whose line is that of the last part was there before, and other memory that was
+// freed hid it in the curve: of what was allocated until then, nearly as much is in use as the leak has gained since, in
+// the same time.
+func (s *series) leakedBefore(v *Verdict, late line) bool {
+	const nearly = 0.75
+	knee := v.Features[FeatureKnee]
+	return v.Births != nil && s.Births().Between(s.T[0], s.T[0]+knee*s.span) >= nearly*knee*late.Slope
 }
 
 // stopped is the slope of the last part, as a share of the whole slope, below which growth has

@@ -145,7 +145,9 @@ func (s *series) judgeGrown(v Verdict, l line, growth float64) Verdict {
 	v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
 	v.setLabel(min(Confidence(&v.Features, v.Births), s.mostConfidence(l)), s.leakAt)
 	if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
-		v.Label = verdict.LeakLate
+		if !s.leakedBefore(&v, late) {
+			v.Label = verdict.LeakLate
+		}
 		v.setLine(late)
 	}
 	return v

@@ -176,6 +176,9 @@ type End struct {
 	Signal string `json:"signal,omitempty"`
 	// Requested reports whether the recorder sent or passed on a signal that ends programs.
 	Requested bool `json:"requested,omitempty"`
+	// Asked is when the recorder sent or passed on a signal that ends programs, which the process may
+	// have handled. It is zero if it did not.
+	Asked time.Time `json:"asked,omitzero"`
 	// CPU is that of a [Snapshot] when the process ended, and RSS that of a moment before. They are
 	// nil if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`

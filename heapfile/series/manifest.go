@@ -217,6 +217,21 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 	return s.RecordingEnd(), 0
 }
 
+// Shutdown returns when the recorder sent the program a signal that ends programs. It is zero if it did not, or if the
+// program ran on for longer than it was recorded before: it may have handled the signal otherwise.
+func (s *Series) Shutdown() time.Time {
+	if s.Manifest == nil || s.Clock.Source != ClockManifest {
+		return time.Time{}
+	}
+	for i := range s.Manifest.Ends {
+		e := &s.Manifest.Ends[i]
+		if !e.Asked.IsZero() && e.Time.Sub(e.Asked) <= e.Asked.Sub(s.Clock.Times[0]) {
+			return e.Asked
+		}
+	}
+	return time.Time{}
+}
+
 // Workers returns the number of children that run the same program, and were not recorded.
 func (s *Series) Workers() int64 { return s.problems(manifest.ProblemWorkers) }
 

@@ -68,13 +68,21 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	go c.Run(w)
 	look.Start(c)
 	a.wait(ctx)
+	if look != nil && len(a.sessions) > 0 {
+		a.plan.tell("detaching, after a last look at what holds the memory")
+	}
 	look.Now()
 	ended := a.stopAll()
+	if ended.IsZero() {
+		a.plan.tell("detached: %s put back; completing the recording", units.Count(a.restored, "function"))
+	} else {
+		a.plan.tell("process %d has ended", a.PID)
+	}
 	look.End()
 	c.Stop()
 	result := c.Leave(ended)
 	result.Notes = append(a.notes, result.Notes...)
-	return Outcome{Result: result, Dir: plan.Dir, PID: a.PID, Restored: a.restored, Ended: !ended.IsZero()}, nil
+	return Outcome{Result: result, Dir: plan.Dir, PID: a.PID, Restored: a.restored}, nil
 }
 
 // planAttach returns the plan of a recording of a process.

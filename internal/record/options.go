@@ -137,8 +137,6 @@ type Outcome struct {
 	PID int
 	// Restored is the number of entries in tables of imports that Attach has put back.
 	Restored int
-	// Ended reports whether the process had ended before Attach left it.
-	Ended bool
 }
 
 func (o *Options) tell(format string, args ...any) {

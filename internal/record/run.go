@@ -111,6 +111,7 @@ type runner struct {
 	looks     *looks.Looks // nil if there are none
 	requested bool         // a last snapshot was requested
 	ending    bool         // a signal that ends programs was sent or passed on
+	asked     time.Time    // when this process did so first
 }
 
 type exit struct {
@@ -135,7 +136,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 	for {
 		select {
 		case e := <-exited:
-			e.Requested = r.ending
+			e.Requested, e.Asked = r.ending, r.asked
 			return e.Exit, e.err
 		case s := <-signals:
 			r.forward(s)
@@ -167,6 +168,9 @@ func (r *runner) forward(s os.Signal) {
 		r.ending = true
 		r.requestSnapshots()
 		r.looks.Now()
+		if r.asked.IsZero() {
+			r.asked = time.Now()
+		}
 	}
 	_ = r.child.Signal(s)
 }

@@ -240,5 +240,15 @@ func (b *Births) cohortFeatures(f *Features, growth float64) {
 	f.set(Died, died/growth, -1, mostBorn)
 }
 
+// Between are the bytes in use at the end that were certainly allocated between two times.
+func (b *Births) Between(from, to float64) (bytes float64) {
+	for i := 1; i < len(b.List); i++ {
+		if b.List[i-1].Before >= from && b.List[i].Before <= to {
+			bytes += b.List[i].Bytes
+		}
+	}
+	return bytes
+}
+
 // logRatio is ln of a/b, both raised a little.
 func logRatio(a, b, least float64) float64 { return math.Log((a + least) / (b + least)) }

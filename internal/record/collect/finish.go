@@ -22,8 +22,10 @@ type Exit struct {
 	// CPU is the time that all threads of the program have run, in nanoseconds, without its
 	// children; nil if unknown.
 	CPU *int64
-	// Requested reports whether the recorder sent or passed on a signal that ends programs.
+	// Requested reports whether the recorder sent or passed on a signal that ends programs. Asked is
+	// when it first did so itself; a terminal sends one without it.
 	Requested bool
+	Asked     time.Time
 }
 
 // Finish completes the recording of a program that has ended. It adds the remaining snapshots,
@@ -31,7 +33,7 @@ type Exit struct {
 func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
 	r := Result{Status: e.State.ExitCode()}
-	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident}
+	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident, Asked: e.Asked.UTC()}
 	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal

@@ -219,7 +219,7 @@ func doubt(r *gate.Row) string {
 	case gate.DoubtNoise:
 		return fmt.Sprintf("does not fail: runs of one build may differ by %s", chance)
 	case gate.DoubtUnsteady:
-		return fmt.Sprintf("does not fail: it still rose in the earlier runs, which explains a change of up to %s", chance)
+		return "does not fail: it still rose, or rose and fell, in the earlier runs, which explains a change of up to " + chance
 	case gate.DoubtMoved:
 		return fmt.Sprintf("does not fail: what moved varies by up to %s", chance)
 	}

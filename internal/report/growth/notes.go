@@ -2,6 +2,7 @@ package growth
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -113,6 +114,25 @@ func (p *Process) chance() string {
 	return "chance of a leak: " + text.Percent(*p.Chance)
 }
 
+// unseen tells how slow a leak can be that the recording does not show, and what would show it; "" if there is a leak.
+func (g *Report) unseen() string {
+	unit, factor := g.RateUnit()
+	rate := g.Result.LeastRateSeen * factor
+	if g.Result.Verdict != verdict.SeriesNoLeak || rate <= 0 || math.IsInf(rate, 0) {
+		return ""
+	}
+	return fmt.Sprintf("a leak of less than %s per %s may be missed: %s", units.Bytes(rate), unit, g.closer())
+}
+
+// closer is what would show slower leaks.
+func (g *Report) closer() string {
+	const fine = 64 << 10 // bytes
+	if last := g.Series.Heads[g.Result.Last]; last.Format.Sampled() && last.Period > fine {
+		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")
+	}
+	return "record for longer"
+}
+
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.
 const leastUnlisted = 128 << 10
 
@@ -121,7 +141,11 @@ const leastUnlisted = 128 << 10
 func (g *Report) Notes(page bool) []string {
 	seen := page && g.ShowsResident()
 	r := g.Result
-	out := append([]string{}, RangeNotes(r.Range)...)
+	out := []string{}
+	if note := g.unseen(); note != "" {
+		out = append(out, note)
+	}
+	out = append(out, RangeNotes(r.Range)...)
 	if note := g.notJudgedNote(); note != "" {
 		out = append(out, note)
 	}
@@ -154,6 +178,9 @@ func (g *Report) Notes(page bool) []string {
 				g.Flags.Of(option.GroupBy),
 			),
 		)
+	}
+	if note := g.sites().Lineless(g.rows()); note != "" {
+		out = append(out, note)
 	}
 	out = append(out, g.lossNotes()...)
 	for _, s := range r.Suppressed {

@@ -2,6 +2,7 @@ package growth_test
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,26 @@ func TestGrowthNotes(t *testing.T) {
 	require.Contains(t, b.String(), "note: the program worked for 35s after the last snapshot, "+
 		"without another one and without growth: probably it no longer called malloc, and what grew before may have stopped; the built-in engine takes "+
 		"snapshots of such a program\n")
+}
+
+// TestWhatMayBeMissed: that no leak is seen does not rule out slower ones. What would show them is told, too.
+func TestWhatMayBeMissed(t *testing.T) {
+	const note = "a leak of less than 3.52 MiB per hour may be missed: record for longer"
+	g := growthtest.Leaky(t)
+	g.Result.LeastRateSeen = 1 << 10
+	require.NotContains(t, g.Notes(false), note, "there is a leak")
+	g.Result.Verdict = verdict.SeriesNoLeak
+	require.Equal(t, note, g.Notes(false)[0])
+
+	last := g.Series.Heads[g.Result.Last]
+	last.Format, last.Period = heapfile.FormatHeapV2, 128<<10
+	g.Flags = option.Flags{option.SamplePeriod: "--sample-period"}
+	require.Equal(t, note+", with more samples (--sample-period 64KiB)", g.Notes(false)[0])
+	last.Period = 64 << 10
+	require.Equal(t, note, g.Notes(false)[0])
+
+	g.Result.LeastRateSeen = math.Inf(1)
+	require.NotContains(t, strings.Join(g.Notes(false), "\n"), "may be missed", "no time has passed")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.

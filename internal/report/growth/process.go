@@ -160,7 +160,7 @@ func plural(n int, one, many string) string {
 
 // markdownProcesses writes the table of processes, and which one the rest is about.
 func (g *Report) markdownProcesses(p *text.Printer) {
-	all := g.ProcessRows()
+	all := g.processRows()
 	if all == nil {
 		return
 	}
@@ -168,7 +168,7 @@ func (g *Report) markdownProcesses(p *text.Printer) {
 	p.Linef("")
 	p.Linef("| process | command | verdict | snapshots | growth | per %s | now | site |", unit)
 	p.Linef("|---|---|---|--:|--:|--:|--:|---|")
-	rows := text.FirstRows(all, g.Top)
+	rows := withCommands(text.FirstRows(all, g.Top), 60)
 	for _, r := range rows {
 		if r.Verdict == string(verdict.SeriesLeak) {
 			r.Label = "**" + r.Label + "**"

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -29,16 +30,20 @@ type ProcessRow struct {
 
 // ProcessRows are the rows of the table of the judged processes, worst first; none if there is only
 // one.
-func (g *Report) ProcessRows() (rows []ProcessRow) {
+func (g *Report) ProcessRows() []ProcessRow { return withCommands(g.processRows(), maxCommand) }
+
+// processRows are the same with whole commands.
+func (g *Report) processRows() (rows []ProcessRow) {
 	all := g.judged()
 	if len(all) < 2 {
 		return nil
 	}
 	unit, _ := g.RateUnit()
+	commands := commandLines(all)
 	for i := range all {
 		p := &all[i]
 		row := ProcessRow{
-			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: p.CommandLine(),
+			Name: text.Clean(p.Name()), ID: ProcessID(&p.Process), Command: commands[i],
 			Verdict: string(p.Verdict), Label: string(p.Verdict),
 			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-",
 			Meaning: text.Sentences(text.Clean(p.Why), p.chance()),
@@ -81,6 +86,8 @@ func tellApart(rows []ProcessRow, all []Process) {
 }
 
 const (
+	// maxCommand is the largest width of a command where there is room.
+	maxCommand = 120
 	// widestProcess is the largest width of a name and of a command, and leastCommand the least one
 	// of a column of commands.
 	widestProcess, leastCommand = 36, 12
@@ -152,7 +159,7 @@ func (c *processColumns) table(rate string) text.Table {
 func (c *processColumns) numbers(r ProcessRow) (cells []string) {
 	cells = append(cells, text.Clip(r.Name, c.name))
 	if c.command > 0 {
-		cells = append(cells, text.Clip(r.Command, c.command))
+		cells = append(cells, r.Command)
 	}
 	cells = append(cells, r.Label)
 	if c.snapshots > 0 {
@@ -165,7 +172,7 @@ func (c *processColumns) numbers(r ProcessRow) (cells []string) {
 func (c *processColumns) row(table *text.Table, r ProcessRow) []string {
 	about := r.Site
 	if c.folded {
-		about = text.Join("  ", text.Clip(r.Command, widestProcess), about)
+		about = text.Join("  ", r.Command, about)
 	}
 	numbers := table.Row(c.numbers(r)...)
 	if about == "" {
@@ -176,13 +183,14 @@ func (c *processColumns) row(table *text.Table, r ProcessRow) []string {
 
 // ProcessTable are the lines of the table of at most n processes; none if there is only one.
 func (g *Report) ProcessTable(n int) (lines []string) {
-	all := g.ProcessRows()
+	all := g.processRows()
 	if all == nil {
 		return nil
 	}
 	unit, _ := g.RateUnit()
 	rows := text.FirstRows(all, n)
 	columns := columnsOf(rows, g.width())
+	rows = withCommands(rows, cmp.Or(columns.command, widestProcess))
 	table := columns.table("PER " + rateHeading(unit))
 	head := table.Head()
 	if columns.folded { // sites are on lines of their own

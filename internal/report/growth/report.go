@@ -72,13 +72,17 @@ func (g *Report) HasTable() bool { return len(g.Result.Sites)+len(g.Result.Cause
 func (g *Report) sites() *siteview.Describer {
 	if g.describer == nil {
 		g.describer = siteview.NewDescriber(g.Symbols, g.Options)
-		rows := make([]symbolize.SiteID, len(g.Result.Sites))
-		for i := range rows {
-			rows[i] = g.Result.Sites[i].Members[0]
-		}
-		g.describer.TellApart(rows)
+		g.describer.TellApart(g.rows())
 	}
 	return g.describer
+}
+
+// rows are the largest call paths of the sites.
+func (g *Report) rows() (rows []symbolize.SiteID) {
+	for i := range g.Result.Sites {
+		rows = append(rows, g.Result.Sites[i].Members[0])
+	}
+	return rows
 }
 
 // Text writes the report for a terminal.
@@ -294,16 +298,13 @@ func (g *Report) Next() string {
 
 // settlement is what would decide whether what may leak does.
 func (g *Report) settlement() string {
-	const fine = 64 << 10 // bytes
-	switch last, idle := g.Series.Heads[g.Result.Last], g.idleEnd(); {
+	switch idle := g.idleEnd(); {
 	case idle != "":
 		return idle
 	case g.Result.Why == verdict.OnlySmallSitesGrow:
 		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
-	case last.Format.Sampled() && last.Period > fine:
-		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")
 	}
-	return "record for longer"
+	return g.closer()
 }
 
 // idleEnd advises to judge the time before the process did nothing to the end; "" if it worked on. The numbers of

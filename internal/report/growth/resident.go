@@ -1,17 +1,23 @@
 package growth
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
 
 // ShowsResident reports whether the report tells where the resident memory was: if that is known, and the heap explains
-// so little of it that a reader asks.
+// so little of it that a reader asks. Nobody asks for a few MiB, unless a note tells that the rest grew.
 func (g *Report) ShowsResident() bool {
-	const small = 0.6
+	const small, leastRest = 0.6, 16 << 20
 	r := g.Result
-	return g.Resident != nil && r.LastRSS > 0 && float64(r.LastHeap) < small*float64(r.LastRSS)
+	if g.Resident == nil || float64(r.LastHeap) >= small*float64(r.LastRSS) {
+		return false
+	}
+	grew := func(n growth.Note) bool { return n.Kind == growth.NoteProcessGrows || n.Kind == growth.NoteProcessGrew }
+	return r.LastRSS-r.LastHeap >= leastRest || slices.ContainsFunc(r.Notes, grew)
 }
 
 // resident are the lines that tell where the resident memory is, if the heap explains little of it.
@@ -20,7 +26,8 @@ func (g *Report) resident(width int) []string {
 		return nil
 	}
 	var b strings.Builder
-	report := holders.RSS{Result: g.Resident, Width: width}
+	const least = 0.03
+	report := holders.RSS{Result: g.Resident, Width: width, Least: least}
 	if report.Text(&b) != nil {
 		return nil
 	}

@@ -14,17 +14,25 @@ import (
 func TestResident(t *testing.T) {
 	const mib = 1 << 20
 	seen := &rss.Result{PID: 7, Program: "server", Bytes: 100 * mib, Kernel: 100 * mib, Parts: []rss.Part{
-		{Kind: rss.Blocks, Bytes: 40 * mib}, {Kind: rss.Anonymous, Bytes: 60 * mib},
+		{Kind: rss.Blocks, Bytes: 40 * mib}, {Kind: rss.Anonymous, Bytes: 57 * mib},
+		{Kind: rss.Stacks, Bytes: 2 * mib}, {Kind: rss.Code, Bytes: mib},
 	}}
 	grew := growth.Note{Kind: growth.NoteProcessGrew, Bytes: 60 * mib}
 	g := &Report{Judged: &pipeline.Judged{Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen}}
 	lines := g.resident(0)
 	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last:", "RSS 100 MiB of process 7 (server)"}, lines[:3])
 	assert.Contains(t, lines[3], "40.0 MiB  40 %  blocks of malloc in use")
+	assert.Contains(t, lines[5], "3.00 MiB   3 %  other", "small parts have no lines")
+	assert.Len(t, lines, 6)
 	assert.Contains(t, noteText(grew, len(g.resident(0)) > 0), "; see below where the resident memory was")
 	assert.NotContains(t, noteText(grew, len(g.resident(0)) > 0), "likelihood")
 
-	g.Result.LastHeap = 61 * mib
+	g.Result.LastRSS, g.Result.LastHeap = 15*mib, mib
+	assert.Empty(t, g.resident(0), "it is too little to ask for")
+	g.Result.Notes = []growth.Note{grew}
+	assert.NotEmpty(t, g.resident(0), "a note refers to it")
+
+	g.Result.LastRSS, g.Result.LastHeap = 100*mib, 61*mib
 	assert.Empty(t, g.resident(0), "the heap is most of it")
 	g.Result.LastHeap, g.Resident = 40*mib, nil
 	assert.Empty(t, g.resident(0), "nobody has looked")

@@ -1,6 +1,7 @@
 package holders
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -16,6 +17,8 @@ import (
 type RSS struct {
 	Result *rss.Result
 	Width  int // of the terminal, or 0
+	// Least is the least share of the resident memory that has a line of its own; 0 takes leastShare.
+	Least float64
 }
 
 const (
@@ -23,7 +26,7 @@ const (
 	mostRows     = 15
 	mostAdvice   = 3
 	mostProblems = 2
-	// leastShare is the least share of the resident memory that has a line of its own.
+	// leastShare is the default of RSS.Least.
 	leastShare = 0.01
 	// notable is the least share of a whole for a detail.
 	notable  = 0.1
@@ -131,7 +134,7 @@ type Row struct {
 
 // Rows returns rows of at most n lines, those with most bytes. The last one has what is too little for a row.
 func (r *RSS) Rows(n int) (list []Row) {
-	for least := leastShare * float64(r.Result.Bytes); ; least *= 1.2 {
+	for least := cmp.Or(r.Least, leastShare) * float64(r.Result.Bytes); ; least *= 1.2 {
 		if list = r.above(least); linesOf(list) <= n || least > float64(r.Result.Bytes) {
 			return list
 		}

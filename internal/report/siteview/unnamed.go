@@ -51,11 +51,11 @@ func (u Unnamed) reason(r class.UnnamedRow, f option.Flags) string {
 	switch {
 	case len(r.Modules) == 0:
 	case r.Reason == symbolize.ReasonMissing && len(r.Modules) == 1:
-		line = u.list(r.Modules) + " was not found"
+		line = moduleList(u.Symbols, r.Modules) + " was not found"
 	case r.Reason == symbolize.ReasonMissing:
-		line = u.list(r.Modules) + " were not found"
+		line = moduleList(u.Symbols, r.Modules) + " were not found"
 	default:
-		line += " in " + u.list(r.Modules)
+		line += " in " + moduleList(u.Symbols, r.Modules)
 	}
 	if how := remedyForAll(u.Symbols, r, f); how != "" {
 		line += ": " + how
@@ -63,11 +63,11 @@ func (u Unnamed) reason(r class.UnnamedRow, f option.Flags) string {
 	return line
 }
 
-// list names modules: `libffi.so.8 and 3 more files`.
-func (u Unnamed) list(modules []symbolize.ModuleID) string {
+// moduleList names modules: `libffi.so.8 and 3 more files`.
+func moduleList(s *symbolize.Symbols, modules []symbolize.ModuleID) string {
 	var names []string
 	for _, id := range modules[:min(shownModules, len(modules))] {
-		names = append(names, text.Message(u.Symbols.Modules[id].Title()))
+		names = append(names, text.Message(s.Modules[id].Title()))
 	}
 	if n := len(modules) - len(names); n > 0 {
 		return strings.Join(names, ", ") + " and " + units.Count(n, "more file")

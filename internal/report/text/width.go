@@ -36,6 +36,15 @@ func Clip(s string, width int) string {
 	return firstColumns(s, head) + "…" + lastColumns(s, width-1-head)
 }
 
+// ClipEnd returns s cleaned and shortened to a width in columns. It leaves out the end.
+func ClipEnd(s string, width int) string {
+	s = Clean(s)
+	if Width(s) <= width {
+		return s
+	}
+	return firstColumns(s, width-1) + "…"
+}
+
 // ClipName returns the name of a function cleaned and shortened to a width in columns. It leaves
 // out arguments of templates, the innermost ones first, as long as that is necessary, and then the
 // middle: Registry<std::map<int, long>>::add becomes Registry<std::map<…>>::add or
