@@ -171,6 +171,33 @@ func TestPython(t *testing.T) {
 	}
 }
 
+// TestPythonDebugHooks has an interpreter that writes 16 bytes before each object. It is not taken for another one.
+func TestPythonDebugHooks(t *testing.T) {
+	for version, interpreter := range interpreters(t) {
+		t.Run(version, func(t *testing.T) {
+			t.Setenv("PYTHONMALLOC", "debug")
+			pid, lines := startPython(t, interpreter, "-S", "testdata/held.py")
+			l, err := take(pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			assert.Equal(t, []string{"the Python interpreter is not understood: " +
+				"its allocators have debug hooks (-X dev, PYTHONMALLOC=debug)"}, l.Doubts)
+			var addresses []uint64
+			for _, line := range lines {
+				_, hex, _ := strings.Cut(line, " ")
+				address, err := strconv.ParseUint(hex, 16, 64)
+				require.NoError(t, err)
+				addresses = append(addresses, address)
+			}
+			list, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			for _, h := range list {
+				assert.NotContains(t, []answer.Kind{answer.Module, answer.Frame, answer.Lost, answer.Cycle}, h.Kind, text(h))
+			}
+		})
+	}
+}
+
 // checkHeld returns the number of right answers. An object that is held is never called lost.
 func checkHeld(t *testing.T, cases []string, got []Holder) (right int) {
 	t.Helper()
