@@ -129,10 +129,13 @@ var held = map[string]string{
 		" → local request of hold (held.py:*) (list, 1)",
 	"traceback": "module __main__.ERRORS (list, 30) → […] (ValueError).__traceback__ (traceback)" +
 		".tb_next (traceback).tb_frame (frame) → local broken of fail (held.py:*) (bytes)",
-	"view":         "module __main__.VIEWS (list, 30) → […] (memoryview)* (bytearray)",
-	"buffer":       "module __main__.VIEWS (list, 30) → […] (memoryview)*",
-	"tuple":        "module __main__.POINTS (list, 30) → […] (__main__.Point, 2) → […] (list, 1)",
-	"namespace":    "module __main__.SPACE (types.SimpleNamespace).value (bytearray)",
+	"view":      "module __main__.VIEWS (list, 30) → […] (memoryview)* (bytearray)",
+	"buffer":    "module __main__.VIEWS (list, 30) → […] (memoryview)*",
+	"tuple":     "module __main__.POINTS (list, 30) → […] (__main__.Point, 2) → […] (list, 1)",
+	"namespace": "module __main__.SPACE (types.SimpleNamespace).value (bytearray)",
+	"tee": "module __main__.TEES (list, 30) → […] (tuple, 2) → […] (itertools._tee)" +
+		" → (itertools._tee_dataobject)* (bytearray)",
+	"stale in tee": "module __main__.DEEP (dict, 1, and 1 more) → […] (dict, 30) → […] (bytearray)",
 	"chain":        "module __main__.CHAIN (__main__.Node, and 9* more).following (__main__.Node).content (bytearray)",
 	"thread-local": "module __main__.LOCAL (_thread._local).connection (bytearray)",
 	"weak":         "module __main__.LOCAL_ONLY (list, 1) → […] (__main__.Service)",
