@@ -138,41 +138,72 @@ func buildCommand(t *testing.T) string {
 }
 
 // TestDocumentedSessions runs every session of the documents and compares its output. With -update
-// it rewrites the outputs. The sessions of a document share a directory, which has testdata in it.
+// it rewrites the outputs. The sessions of a document share a directory, which has testdata in it. On a
+// busy machine, a recording of some seconds may be undecided: its document runs again then.
 func TestDocumentedSessions(t *testing.T) {
 	testutil.NoRace(t)
 	bin, cache := buildCommand(t), t.TempDir()
-	testdata, err := filepath.Abs(testutil.Data(t))
-	require.NoError(t, err)
 	ran := 0
 	for _, d := range documents(t) {
-		ran += len(sessions(d.text))
+		list := sessions(d.text)
+		ran += len(list)
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel() // most of the time, a session waits for the program that it records
-			dir := t.TempDir()
-			require.NoError(t, os.Symlink(testdata, filepath.Join(dir, "testdata")))
-			for name, program := range programs(d.text) {
-				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o644))
+			outputs := d.run(t, list, bin, cache)
+			for range 2 {
+				if records(list) && !*update && !shown(list, outputs) {
+					outputs = d.run(t, list, bin, cache)
+				}
 			}
-			for _, s := range sessions(d.text) {
-				t.Run(s.command, func(t *testing.T) { d.check(t, s, bin, dir, cache) })
+			for i, s := range list {
+				t.Run(s.command, func(t *testing.T) { d.check(t, s, outputs[i]) })
 			}
 		})
 	}
 	require.GreaterOrEqual(t, ran, 15, "the documents show each command")
 }
 
-// check runs a session of the document in a directory.
-func (d *document) check(t *testing.T, s session, bin, dir, cache string) {
-	if strings.HasPrefix(s.command, "heaplapse record ") {
+// records reports whether a session records a program.
+func records(list []session) bool {
+	return slices.ContainsFunc(list, func(s session) bool { return strings.Contains(s.command, "heaplapse record ") })
+}
+
+// shown reports whether the documents show the outputs.
+func shown(list []session, outputs []string) bool {
+	for i, s := range list {
+		if !regexp.MustCompile(s.pattern()).MatchString(outputs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// run runs sessions of the document in a directory, and returns their outputs.
+func (d *document) run(t *testing.T, list []session, bin, cache string) (outputs []string) {
+	t.Helper()
+	if records(list) {
 		needRecorder(t, filepath.Join(bin, "heaplapse"))
 	}
-	cmd := exec.Command("bash", "-c", s.command)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME="+cache)
-	got, _ := cmd.CombinedOutput() // a session that has a status to show prints it
-	output := strings.TrimLeft(strings.TrimRight(string(got), "\n")+"\n", "\n")
-	if matches, err := regexp.MatchString(s.pattern(), output); *update && err == nil && !matches {
+	testdata, err := filepath.Abs(testutil.Data(t))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(testdata, filepath.Join(dir, "testdata")))
+	for name, program := range programs(d.text) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o644))
+	}
+	for _, s := range list {
+		cmd := exec.Command("bash", "-c", s.command)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME="+cache)
+		got, _ := cmd.CombinedOutput() // a session that has a status to show prints it
+		outputs = append(outputs, strings.TrimLeft(strings.TrimRight(string(got), "\n")+"\n", "\n"))
+	}
+	return outputs
+}
+
+// check compares the output of a session with that of the document.
+func (d *document) check(t *testing.T, s session, output string) {
+	if *update && !shown([]session{s}, []string{output}) {
 		changed, err := s.with(output)
 		require.NoError(t, err)
 		d.text = strings.Replace(d.text, s.text(), changed.text(), 1)

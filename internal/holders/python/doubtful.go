@@ -245,7 +245,11 @@ func (in *Interpreter) data(d *doubts, o object) {
 func (in *Interpreter) uninitialized(d *doubts, o object) {
 	word := func(offset uint64) { d.add(o.address+offset, o.address+offset+8) }
 	const viewInternal, generatorRuns, originBefore = 128, 24, 16
+	const teeRead, teeValues = 24, 40
 	switch {
+	case o.kind == teeDataKind:
+		n, _ := d.word(o.address + teeRead) // 32 bits
+		d.add(o.address+teeValues+8*(n&0xffffffff), d.b.End)
 	case o.kind == memoryViewKind:
 		word(viewInternal)
 	case o.kind == functionKind && in.minor >= 11:
@@ -275,8 +279,8 @@ func (in *Interpreter) end(d *doubts, o object) uint64 {
 			return text
 		}
 		return topmost
-	case o.kind == memoryViewKind:
-		return o.basic // its items are numbers
+	case o.kind == teeKind, o.kind == memoryViewKind: // the items of a memoryview are numbers
+		return o.basic
 	case o.exact && o.kind == tupleKind, o.kind == typeKind, o.kind == frameKind && in.frameRuns != 0:
 		return o.basic + n*o.item
 	case o.kind.isGenerator() && in.generatorFrame != 0:

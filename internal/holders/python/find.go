@@ -5,6 +5,7 @@ package python
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
@@ -96,6 +97,9 @@ func find(p Process, symbol symbols) (*Interpreter, error) {
 			in.low = append(in.low, r)
 		}
 	}
+	if in.hasDebugHooks() {
+		return nil, fmt.Errorf("%w: its allocators have debug hooks (-X dev, PYTHONMALLOC=debug)", ErrUnknown)
+	}
 	in.findTypes(data)
 	return in, nil
 }
@@ -124,6 +128,30 @@ func (in *Interpreter) version(symbol symbols) int {
 // free-threaded.
 func (in *Interpreter) isFreeThreaded() bool {
 	return in.minor >= 13 && in.read.Word(in.runtime.Start+16) != 0
+}
+
+// hasDebugHooks reports whether the interpreter writes 16 bytes before what it allocates: the size (most significant
+// byte first), a letter for the allocator, and 7 bytes 0xfd. Then no object begins where it is expected.
+func (in *Interpreter) hasDebugHooks() bool {
+	const enough, forbidden, around = 16, 0xfdfdfdfdfdfdfd, 24
+	words, found := &in.passes[0], 0
+	for _, r := range in.blocks.Regions() {
+		for b := range r.All() {
+			if b.Free || b.Size() < headSize+in.typeSize {
+				continue
+			}
+			if second, _ := words.Word(b.Start + 8); second>>8 != forbidden || !strings.ContainsRune("rmo", rune(second&0xff)) {
+				continue
+			}
+			if first, _ := words.Word(b.Start); bits.ReverseBytes64(first) <= b.Size()-around {
+				found++
+			}
+			if found == enough {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // writableData returns the writable private mappings of files, each with the memory behind it, which is its .bss.

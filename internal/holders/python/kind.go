@@ -42,6 +42,8 @@ const (
 	memoryViewKind
 	capsuleKind
 	bufferedKind // a file with a buffer
+	teeKind      // an iterator of itertools.tee
+	teeDataKind  // the elements that such iterators share
 )
 
 // exported are the symbols of types.
@@ -62,6 +64,7 @@ var named = map[string]kind{
 	"collections.deque": dequeKind, "functools._lru_cache_wrapper": lruCacheKind,
 	"functools._lru_list_elem": lruElementKind, "array.array": arrayKind, "_thread._local": threadLocalKind,
 	"_io.BufferedReader": bufferedKind, "_io.BufferedWriter": bufferedKind, "_io.BufferedRandom": bufferedKind,
+	"itertools._tee": teeKind, "itertools._tee_dataobject": teeDataKind,
 }
 
 // flagged are the kinds that the flags of a type tell.

@@ -244,14 +244,17 @@ func (b *builder) staleStack(t snapshot.Thread) blocks.Range {
 	return stale
 }
 
-// addRest adds all other memory that the program can write to.
+// addRest adds all other memory that the program has written to, or can write to. It may have made private memory
+// read-only since.
 func (b *builder) addRest() {
 	for _, m := range b.Mappings {
 		kind := Unknown
 		if strings.HasSuffix(m.Permissions, "s") {
 			kind = Shared
 		}
-		if strings.HasPrefix(m.Permissions, "rw") && !isDevice(m.Path) {
+		private := strings.HasSuffix(m.Permissions, "p") && !strings.HasPrefix(m.Path, "[v") // [vvar], [vdso]
+		readable := strings.HasPrefix(m.Permissions, "rw") || strings.HasPrefix(m.Permissions, "r") && private
+		if readable && !isDevice(m.Path) {
 			b.add(kind, blocks.Range{Start: m.Start, End: m.End}, "", -1)
 		}
 	}

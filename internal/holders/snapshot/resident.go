@@ -6,15 +6,22 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 )
 
 // Resident returns the parts of a range of the copy that have content, by address: other pages were never
-// written to. If that cannot be found out, it returns the whole range.
+// written to. If that cannot be found out, it returns the whole range. Of memory that is shared with other processes,
+// the kernel copies no table of pages: the process tells which pages it has used.
 func (s *Snapshot) Resident(r blocks.Range) []blocks.Range {
 	const page, entry, batch = 4096, 8, 8192
-	f, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", s.Memory.PID))
+	pid := s.Memory.PID
+	if m, ok := target.Containing(s.Mappings, r.Start); ok && strings.HasSuffix(m.Permissions, "s") {
+		pid = s.PID
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", pid))
 	if err != nil {
 		return []blocks.Range{r}
 	}

@@ -4,6 +4,7 @@ import collections
 import ctypes
 import functools
 import gc
+import itertools
 import queue
 import sys
 import threading
@@ -50,6 +51,8 @@ OPTIONS = []
 IDS = {}  # neither of them holds what has the address
 ID_SET = set()
 LISTS = []
+TEES = []
+DEEP = {}
 CHAIN = None
 SPACE = types.SimpleNamespace()
 
@@ -270,6 +273,15 @@ def fill():
     SPACE.value = note("namespace", bytearray(123))
 
 
+def tee():
+    for i in range(N):
+        o = DEEP.setdefault(0, {}).setdefault(1, {})[i] = note("stale in tee", bytearray(84 + i))
+        stale = [(o,) * 59 for _ in range(4)]  # as large as what tee has of the elements
+        del stale
+        TEES.append(itertools.tee([note("tee", bytearray(85 + i)), i]))
+        next(TEES[-1][0])
+
+
 def chain():
     global CHAIN
     for i in range(1000):
@@ -316,6 +328,7 @@ def main():
     asyncio.sleep = no_sleep
     fill()
     run(COROUTINES)
+    tee()
     chain()
     lose()
     mine = note("main", [1, 2])

@@ -46,7 +46,7 @@ static struct node *list(int length, enum kind kind) {
 struct node *global_list, *global_table[MANY], *initialized = (struct node *)1;
 char *interior;
 __thread struct node *thread_list, *thread_table[64];
-struct node **shared, **mapped;
+struct node **shared, **mapped, **sealed;
 
 // The blocks that only the kernel knows.
 static void give_to_kernel(void) {
@@ -82,9 +82,16 @@ static void hold(void) {
     initialized = list(10, GLOBAL);
     struct node *n = list(5, GLOBAL);
     interior = n->payload + 8; // the only pointer is to the interior
-    shared = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    enum { PAGE = 4096 / sizeof(struct node *), PAGES = MANY * 4096 };
+    shared = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     mapped = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    for (int i = 0; i < MANY; i++) shared[i] = list(2, SHARED), mapped[2 * i + 3] = list(2, UNKNOWN);
+    sealed = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < MANY; i++) {
+        shared[i * PAGE] = list(2, SHARED);
+        mapped[2 * i + 3] = list(2, UNKNOWN);
+        sealed[i * PAGE] = list(2, UNKNOWN);
+    }
+    mprotect(sealed, PAGES, PROT_READ);
     void *freed[MANY];
     for (int i = 0; i < MANY; i++) freed[i] = malloc(100 + (size_t)i);
     for (int i = 0; i < MANY; i++) {
