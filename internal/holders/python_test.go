@@ -174,7 +174,6 @@ func TestPython(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
 // origins has what the answer must be for each case of testdata/origin.
 var origins = map[string]string{
 	"imported before":      "module store.CACHE (dict, 30) → […] (bytes)",
@@ -202,7 +201,11 @@ func TestPythonOrigin(t *testing.T) {
 				require.NoError(t, err)
 				name = strings.ReplaceAll(name, "_", " ")
 				assert.True(t, matches(origins[name], text(got[0])), "%s: %s, want %s", name, text(got[0]), origins[name])
-=======
+			}
+		})
+	}
+}
+
 // TestPythonDebugHooks has an interpreter that writes 16 bytes before each object. It is not taken for another one.
 func TestPythonDebugHooks(t *testing.T) {
 	for version, interpreter := range interpreters(t) {
@@ -225,7 +228,6 @@ func TestPythonDebugHooks(t *testing.T) {
 			require.NoError(t, err)
 			for _, h := range list {
 				assert.NotContains(t, []answer.Kind{answer.Module, answer.Frame, answer.Lost, answer.Cycle}, h.Kind, text(h))
->>>>>>> accept37
 			}
 		})
 	}

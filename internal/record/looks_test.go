@@ -82,6 +82,21 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 	}
 }
 
+// TestLooksWhileLooking: a program that ends while it is looked at is looked at again.
+func TestLooksWhileLooking(t *testing.T) {
+	testutil.NoRace(t)
+	program := heldProgram(t)
+	const rounds, blocks = "500", 500 * 40
+	var last int64
+	for range 10 { // on a busy machine, a look may take longer than the program waits
+		_, looks := recordHeld(t, Options{Command: []string{program, rounds}, HoldersEvery: time.Millisecond})
+		if last = looks[len(looks)-1].Blocks; last >= blocks {
+			return
+		}
+	}
+	assert.Fail(t, "the look at the end does not count", "%d of %d blocks", last, blocks)
+}
+
 // TestLooksLeaveNoOrphans: what reaps orphans has no child that it does not know when the program has ended.
 func TestLooksLeaveNoOrphans(t *testing.T) {
 	testutil.NoRace(t)

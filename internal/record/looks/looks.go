@@ -69,11 +69,12 @@ type Looks struct {
 	ends   bool          // the last looks have begun
 	failed map[int]error // why there is no look at a process
 	told   map[int]int   // the live samples at the last look at a process, if there is one
+	left   map[int]bool  // processes whose exit handlers, or handlers of signals that end programs, may have begun
 }
 
 // New returns what looks at processes after Start.
 func New(o Options) *Looks {
-	l := &Looks{Options: o, failed: map[int]error{}, told: map[int]int{}}
+	l := &Looks{Options: o, failed: map[int]error{}, told: map[int]int{}, left: map[int]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -125,16 +126,17 @@ func (l *Looks) after(at time.Duration) time.Duration {
 // copied is a copy of a process.
 type copied struct {
 	collect.Running
-	half   uint32
-	leaves bool // its exit handlers run next
+	half  uint32
+	least float64 // the least live samples that count, as a share of those of the look before
 	*holders.Copy
 	dropped atomic.Bool // what is read of it must not be used
 }
 
 // drop removes a copy that may be being read.
 func (c *copied) drop() {
-	c.dropped.Store(true)
-	_ = c.Close()
+	if !c.dropped.Swap(true) {
+		_ = c.Close()
+	}
 }
 
 // all stands for every process.
@@ -163,9 +165,22 @@ func (l *Looks) begin(only int) (list []*copied) {
 			l.note(r, err)
 			continue
 		}
-		list = append(list, &copied{Running: r, half: half, leaves: only != all, Copy: c})
+		list = append(list, &copied{Running: r, half: half, least: l.least(r.PID, only), Copy: c})
 	}
 	return list
+}
+
+// least returns the least live samples that count, as a share of those of the look before. A process that leaves may
+// have freed most of its memory before, and then frees more. It may also go on, if it handles the signal.
+func (l *Looks) least(pid, only int) float64 {
+	const most, whole = 0.5, 1
+	switch {
+	case only == pid:
+		return most
+	case l.left[pid]:
+		return whole
+	}
+	return 0
 }
 
 // begin copies a process. Where the heap is a small part of the resident memory, the answer also tells where the rest
@@ -195,8 +210,7 @@ func (l *Looks) refuse(pid int) error {
 	}
 }
 
-// finish reads copies, stores what they tell, and removes them. A process that has freed most of its memory before it
-// leaves tells less than the look before.
+// finish reads copies, stores what they tell, and removes them.
 func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Context, *copied) (*answer.Look, error)) {
 	for _, c := range list {
 		if ctx.Err() != nil {
@@ -210,7 +224,7 @@ func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Con
 			continue
 		}
 		before, told := l.told[c.PID]
-		if a != nil && (!c.leaves || 2*live(a) >= before) {
+		if a != nil && float64(live(a)) >= c.least*float64(before) {
 			l.c.AddLook(c.Running, a)
 			delete(l.failed, c.PID)
 			l.told[c.PID] = live(a)
@@ -283,34 +297,33 @@ func (l *Looks) Now() {
 
 // Leaving looks at a process whose exit handlers run next, and returns when there is no copy of it: one that is left
 // behind would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status
-// for that of the program. While the timer's look is read, there is no other one; what that has copied of the process
-// is dropped.
+// for that of the program. What the timer's look has copied of the process is dropped.
 func (l *Looks) Leaving(pid int) {
 	ctx, cancel := context.WithTimeout(l.ctx, leavingPatience)
 	defer cancel()
-	if list := l.timed.Load(); list != nil {
-		for _, c := range *list {
-			if c.PID == pid {
-				c.drop()
-			}
-		}
-		return
-	}
-	if !l.lock(ctx) { // the last looks are being read
+	if !l.lock(ctx, pid) { // other copies are being read
 		return
 	}
 	defer l.work.Unlock()
+	l.left[pid] = true
 	if l.c != nil && !l.ends {
 		l.finish(ctx, l.begin(pid), ask)
 	}
 }
 
-// lock takes work unless the context ends before.
-func (l *Looks) lock(ctx context.Context) bool {
+// lock takes work unless the context ends before, and drops what the timer's look has copied of a process.
+func (l *Looks) lock(ctx context.Context, pid int) bool {
 	const pause = time.Millisecond
 	for ctx.Err() == nil {
 		if l.work.TryLock() {
 			return true
+		}
+		if list := l.timed.Load(); list != nil {
+			for _, c := range *list {
+				if c.PID == pid {
+					c.drop()
+				}
+			}
 		}
 		time.Sleep(pause)
 	}
