@@ -5,14 +5,16 @@
 static uint32_t stopped = 1;      // is 0 while no signal can run code of the program
 static void (*own_handler)(void); // the engine's
 
-// Each thread that takes a sample has the place of its thread pointer, which is aligned: the lowest
-// bit tells that a signal waits.
-enum { PLACE_BITS = 9, PLACES = 1 << PLACE_BITS, WAITS = 1 };
-static uintptr_t places[PLACES];
-static uint64_t waiting[PLACES]; // the signals that wait
+// A thread that takes a sample has the place of its thread pointer. Threads that have the same one
+// block signals.
+enum { PLACE_BITS = 7, PLACES = 1 << PLACE_BITS, WAITS = 1 };
+static struct place {
+    uintptr_t thread; // its pointer, which is aligned: the lowest bit tells that a signal waits
+    uint64_t waiting; // the signals that wait
+} __attribute__((aligned(64))) places[PLACES];
 
-static size_t place_of(uintptr_t thread) {
-    return thread * UINT64_C(0x9E3779B97F4A7C15) >> (64 - PLACE_BITS);
+static struct place *place_of(uintptr_t thread) {
+    return &places[thread * UINT64_C(0x9E3779B97F4A7C15) >> (64 - PLACE_BITS)];
 }
 
 // --- handlers ---
@@ -48,7 +50,7 @@ void hl_quiet_stop(void) {
     if (__atomic_exchange_n(&stopped, 1, __ATOMIC_SEQ_CST) != 0) return;
     int tries = 0;
     for (size_t i = 0; i < PLACES; i++)
-        while (__atomic_load_n(&places[i], __ATOMIC_SEQ_CST) != 0 && tries++ < TRIES)
+        while (__atomic_load_n(&places[i].thread, __ATOMIC_SEQ_CST) != 0 && tries++ < TRIES)
             hl_sleep(PAUSE);
 }
 
@@ -57,18 +59,19 @@ void hl_quiet_look(void) {
 }
 
 void hl_quiet_forked(void) {
-    memset(places, 0, sizeof places);
-    memset(waiting, 0, sizeof waiting);
+    for (size_t i = 0; i < PLACES; i++)
+        if (places[i].thread != 0) places[i] = (struct place){0, 0};
 }
 
 // --- samples ---
 
 bool hl_quiet_begin(void) {
-    uintptr_t thread = hl_thread_pointer(), *place = &places[place_of(thread)], none = 0;
+    uintptr_t thread = hl_thread_pointer(), none = 0;
+    struct place *p = place_of(thread);
     if (__atomic_load_n(&stopped, __ATOMIC_RELAXED) != 0 || !hl_is_noticed()) return false;
-    if (!__atomic_compare_exchange_n(place, &none, thread, false, __ATOMIC_SEQ_CST,
+    if (!__atomic_compare_exchange_n(&p->thread, &none, thread, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_RELAXED))
-        return false; // another thread has the same place
+        return false;
     if (__atomic_load_n(&stopped, __ATOMIC_SEQ_CST) == 0) return true;
     hl_quiet_end();
     return false;
@@ -77,13 +80,13 @@ bool hl_quiet_begin(void) {
 void hl_quiet_end(void) {
     enum { SIG_UNBLOCK = 1 };
     uintptr_t thread = hl_thread_pointer();
-    size_t i = place_of(thread);
-    if (__atomic_compare_exchange_n(&places[i], &thread, 0, false, __ATOMIC_RELEASE,
+    struct place *p = place_of(thread);
+    if (__atomic_compare_exchange_n(&p->thread, &thread, 0, false, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED))
         return;
-    uint64_t signals = waiting[i];
-    waiting[i] = 0;
-    __atomic_store_n(&places[i], 0, __ATOMIC_RELEASE);
+    uint64_t signals = p->waiting;
+    p->waiting = 0;
+    __atomic_store_n(&p->thread, 0, __ATOMIC_RELEASE);
     hl_syscall4(HL_SYS_rt_sigprocmask, SIG_UNBLOCK, &signals, NULL, SET);
 }
 
@@ -95,16 +98,16 @@ enum { MASK_OFFSET = 40 };
 #endif
 
 bool hl_quiet_defer(int sig, void *info, void *context) {
-    size_t i = place_of(hl_thread_pointer());
-    if ((__atomic_load_n(&places[i], __ATOMIC_RELAXED) & ~(uintptr_t)WAITS) != hl_thread_pointer())
+    struct place *p = place_of(hl_thread_pointer());
+    if ((__atomic_load_n(&p->thread, __ATOMIC_RELAXED) & ~(uintptr_t)WAITS) != hl_thread_pointer())
         return false;
     uint64_t bit = UINT64_C(1) << (sig - 1), mask;
     char *at = (char *)context + MASK_OFFSET;
     memcpy(&mask, at, sizeof mask);
     mask |= bit;
     memcpy(at, &mask, sizeof mask);
-    waiting[i] |= bit;
-    __atomic_fetch_or(&places[i], WAITS, __ATOMIC_RELAXED);
+    p->waiting |= bit;
+    __atomic_fetch_or(&p->thread, WAITS, __ATOMIC_RELAXED);
     // The signal is blocked while its handler runs, and by the mask from then on.
     long pid = hl_syscall0(HL_SYS_getpid), tid = hl_syscall0(HL_SYS_gettid);
     if (hl_syscall4(HL_SYS_rt_tgsigqueueinfo, pid, tid, sig, info) != 0)
