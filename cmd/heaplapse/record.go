@@ -135,7 +135,7 @@ func addNoBundle(flags *pflag.FlagSet, none *bool) {
 
 // addHolders adds the flags that tell when the recorder looks at what holds the memory.
 func addHolders(flags *pflag.FlagSet, every *flagset.Interval, none *bool) {
-	flags.Var(every, "holders-every", "look at what holds the memory every `TIME`, like 10m, and at the end; auto: after 5s, 10s, 20s, 40s, …, up to 1 GiB; 0 is off")
+	flags.Var(every, "holders-every", "look at what holds the memory every `TIME`, like 10m, and at the end; auto: after 1s, 2s, 4s, 8s, …, up to 1 GiB; 0 is off")
 	flags.BoolVar(none, "no-holders", false, "never look at what holds the memory")
 }
 

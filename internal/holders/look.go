@@ -255,6 +255,10 @@ func (l *Look) listDoubts() {
 	}
 }
 
+// isRuby reports whether a module is the interpreter of Ruby, which unmaps its objects before the program exits: what they
+// held seems to be lost then.
+func isRuby(m *target.Module) bool { return m.Symbol("ruby_version").Start != 0 }
+
 // Stopped returns for how long the process was stopped.
 func (l *Look) Stopped() time.Duration { return l.snapshot.Stopped }
 
@@ -308,6 +312,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	var words []names.Held
 	var indices []int
 	ways := make([]names.Way, len(addresses))
+	ruby := slices.ContainsFunc(l.process.Modules, isRuby)
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
@@ -315,7 +320,9 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			continue
 		}
 		h := Holder{Kind: kinds[p.Phase]}
-		if len(l.Doubts) > 0 && (h.Kind == answer.Lost || h.Kind == answer.Cycle) {
+		if lost := h.Kind == answer.Lost || h.Kind == answer.Cycle; lost && ruby {
+			h.Kind = answer.Unknown
+		} else if lost && len(l.Doubts) > 0 {
 			h.Kind = answer.Doubtful
 		}
 		if h.Kind == answer.Cycle {

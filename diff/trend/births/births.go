@@ -69,6 +69,9 @@ func (f Feature) String() string { return names[f] }
 // Features are all features of one series; none is NaN or infinite.
 type Features [FeatureCount]float64
 
+// Settles reports whether enough parts of the series have births to tell what of the old memory stays.
+func (f *Features) Settles() bool { return f[Next] > 0 }
+
 // set stores a number within bounds, 0 if it is undefined.
 func (f *Features) set(i Feature, v, low, high float64) {
 	f[i] = stats.Within(v, low, high)

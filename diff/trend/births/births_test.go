@@ -81,7 +81,8 @@ func TestUnknown(t *testing.T) {
 	early := Births{List: b.List[:points/3], Cohorts: b.Cohorts}
 	require.Nil(t, early.Describe(0, last, growth))
 	many := Births{List: b.List, Cohorts: b.Cohorts[:3]}
-	require.NotNil(t, many.Describe(0, last, growth))
+	require.False(t, many.Describe(0, last, growth).Settles())
+	require.True(t, b.Describe(0, last, growth).Settles())
 	vague := Births{List: []Birth{b.List[2], {Before: last - 2, Objects: 1000, Bytes: growth * 0.9}, b.List[last]}}
 	require.Nil(t, vague.Describe(0, last, growth))
 	container := Births{List: []Birth{{Before: 1, Objects: 1, Bytes: growth}, {Before: last}}}

@@ -90,7 +90,7 @@ func origin(h *answer.Holder) string {
 	case answer.Kernel:
 		return "the kernel (epoll or a timer)"
 	case answer.TLS:
-		if kind == "" && function == "" {
+		if h.Module == "" { // the name is that of the thread
 			return "thread-local memory of thread " + quoted(name)
 		}
 		return "thread_local " + name + in(place(h), kind)

@@ -55,7 +55,7 @@ func TestPhrase(t *testing.T) {
 			Type: "Server *", Path: []answer.Step{{Type: "Server"}},
 		},
 		`held by the stack of thread "worker"`:           {Kind: answer.Stack, Name: "worker"},
-		`held by thread-local memory of thread "worker"`: {Kind: answer.TLS, Name: "worker"},
+		`held by thread-local memory of thread "worker"`: {Kind: answer.TLS, Name: "worker", Function: "start_thread"},
 		"held by memory whose content is not understood": {Kind: answer.Unknown},
 		"held by memory shared with other processes":     {Kind: answer.Shared},
 		"held by the kernel (epoll or a timer) → Conn":   {Kind: answer.Kernel, Path: []answer.Step{{Type: "Conn"}}},

@@ -71,9 +71,13 @@ func ages(s *growth.Site) string {
 	if b == nil {
 		return ""
 	}
+	kept := ""
+	if b.Settles() {
+		kept = fmt.Sprintf("%.0f %% of what was old after three quarters of the time is still in use; ", 100*min(1, b[births.Settled]))
+	}
 	return fmt.Sprintf(
-		"what was allocated in the first half and is in use is %.0f %% of the growth; %.0f %% of what was old after three quarters of the time is still in use; without ages, the chance of a leak would be %.0f %%",
-		100*b[births.Half], 100*min(1, b[births.Settled]), 100*trend.Confidence(&s.Features, nil),
+		"what was allocated in the first half and is in use is %.0f %% of the growth; %swithout ages, the chance of a leak would be %.0f %%",
+		100*b[births.Half], kept, 100*trend.Confidence(&s.Features, nil),
 	)
 }
 
