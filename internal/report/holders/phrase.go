@@ -3,6 +3,7 @@ package holders
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -42,8 +43,26 @@ func words(h *answer.Holder) (first string, way []string) {
 		}
 		first = origin(h)
 	}
-	way = objects(first, h.Path)
+	path := h.Path
+	if rest := behindLoop(path); rest != nil {
+		first, path = "the event loop", rest
+	}
+	way = objects(first, path)
 	return way[0], way[1:]
+}
+
+// behindLoop returns the part of a way that begins with what the event loop of asyncio has to run, or with a coroutine
+// that waits for it, whose variables are the program's; nil if the way does not lead over an event loop.
+func behindLoop(path []answer.Step) []answer.Step {
+	loop := slices.IndexFunc(path, func(s answer.Step) bool { return s.Via == "._scheduled" || s.Via == "._ready" })
+	if loop < 1 || !strings.HasSuffix(path[loop-1].Type, "EventLoop") {
+		return nil
+	}
+	rest := path[loop:]
+	if local := slices.IndexFunc(rest, func(s answer.Step) bool { return strings.HasPrefix(s.Via, " local ") }); local > 0 {
+		return rest[local-1:]
+	}
+	return rest
 }
 
 // cycle words lost objects that hold each other, with the members that refer to the next one: "Node.next", "Node".

@@ -27,6 +27,23 @@ func TestPhrase(t *testing.T) {
 			Type: "std::map<std::pair<std::string, unsigned long>, std::shared_ptr<Session>, std::less<std::string>>",
 			Path: []answer.Step{{Type: "Session"}},
 		},
+		"held by the event loop._scheduled (list, 4,800 entries) → asyncio.events.TimerHandle._callback (method Payment.expire).__self__ (Payment)": {
+			Kind: answer.Module, Name: "multidict._multidict", Path: []answer.Step{
+				{Type: "asyncio.events.TimerHandle"}, {Via: "._loop", Type: "asyncio.unix_events._UnixSelectorEventLoop"},
+				{Via: "._scheduled", Type: "list", Length: 4800}, {Via: "[…]", Type: "asyncio.events.TimerHandle"},
+				{Via: "._callback", Type: "method Payment.expire"}, {Via: ".__self__", Type: "Payment"},
+			},
+		},
+		"held by the event loop → coroutine local app of serve (ws.py:7) (dict, 1 entry) → set (4,000 entries)": {
+			Kind: answer.Module, Name: "asyncio.events", Path: []answer.Step{
+				{Via: "._loop", Type: "asyncio.unix_events._UnixSelectorEventLoop"}, {Via: "._ready", Type: "deque"},
+				{Via: "[…]", Type: "_asyncio.Task"}, {Type: "coroutine"}, {Via: " local app of serve (ws.py:7)", Type: "dict", Length: 1},
+				{Via: "[…]", Type: "set", Length: 4000},
+			},
+		},
+		"held by jobs.QUEUE (Queue)._ready (list)": {
+			Kind: answer.Module, Name: "jobs", Path: []answer.Step{{Via: ".QUEUE", Type: "Queue"}, {Via: "._ready", Type: "list"}},
+		},
 		"held by libfoo.so+0x4010": {Kind: answer.Global, Name: "libfoo.so+0x4010", Module: "libfoo.so"},
 		"held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str": {
 			Kind: answer.Module, Name: "app", Path: []answer.Step{
