@@ -161,7 +161,12 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 		d.add(o.address+size, o.address+in.tupleItems)
 	case o.kind == setKind || o.kind == frozenSetKind:
 		const small = 8
-		d.addEvery(o.address+setSmallTable+8, o.address+setSmallTable+setEntry*small, setEntry)
+		table, end := o.address+setSmallTable, o.address+setSmallTable+setEntry*small
+		if in.read.Word(o.address+setTable) == table {
+			d.addEvery(table+8, end, setEntry) // hashes
+		} else {
+			d.add(table, end) // the set has grown, and has left its elements there
+		}
 	case o.kind == frameKind:
 		in.frame(d, o)
 	case o.kind == codeKind && in.codeBytes != 0:

@@ -52,6 +52,7 @@ IDS = {}  # neither of them holds what has the address
 ID_SET = set()
 LISTS = []
 TEES = []
+LEFT, SETS = {}, []
 DEEP = {}
 CHAIN = None
 SPACE = types.SimpleNamespace()
@@ -282,6 +283,18 @@ def tee():
         next(TEES[-1][0])
 
 
+class Left:
+    pass
+
+
+def outgrow():
+    for i in range(N):
+        o = LEFT.setdefault(0, {}).setdefault(1, {})[i] = note("left by a set", Left())
+        SETS.append({o})  # within the set, until it grows
+        SETS[-1].update(range(100))
+        SETS[-1].discard(o)
+
+
 def chain():
     global CHAIN
     for i in range(1000):
@@ -329,6 +342,7 @@ def main():
     fill()
     run(COROUTINES)
     tee()
+    outgrow()
     chain()
     lose()
     mine = note("main", [1, 2])
