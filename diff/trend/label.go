@@ -93,8 +93,8 @@ func (s *series) lateLeak(label verdict.Site, f *Features, growth float64) (line
 }
 
 // leakedBefore reports whether a leak whose line is that of the last part was there before, and other memory that was
-// freed hid it in the curve: of what was allocated until then, nearly as much is in use as the leak has gained since, in
-// the same time.
+// freed hid it in the curve: of what was allocated until then, nearly as much is in use as the leak has gained since,
+// in the same time.
 func (s *series) leakedBefore(v *Verdict, late line) bool {
 	const nearly = 0.75
 	knee := v.Features[FeatureKnee]

@@ -255,8 +255,8 @@ func (l *Look) listDoubts() {
 	}
 }
 
-// isRuby reports whether a module is the interpreter of Ruby, which unmaps its objects before the program exits: what they
-// held seems to be lost then.
+// isRuby reports whether a module is the interpreter of Ruby, which unmaps its objects before the program exits: what
+// they held seems to be lost then.
 func isRuby(m *target.Module) bool { return m.Symbol("ruby_version").Start != 0 }
 
 // Stopped returns for how long the process was stopped.
@@ -306,25 +306,31 @@ const (
 	maxWalk = 1 << 9
 )
 
+// kind is what holds the blocks that a phase reaches.
+func (l *Look) kind(phase graph.Phase) answer.Kind {
+	k := kinds[phase]
+	switch lost := k == answer.Lost || k == answer.Cycle; {
+	case lost && slices.ContainsFunc(l.process.Modules, isRuby):
+		return answer.Unknown
+	case lost && len(l.Doubts) > 0:
+		return answer.Doubtful
+	}
+	return k
+}
+
 // Holders returns what holds the blocks at some addresses, in their order.
 func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error) {
 	list := make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
 	ways := make([]names.Way, len(addresses))
-	ruby := slices.ContainsFunc(l.process.Modules, isRuby)
 	for i, address := range addresses {
 		p, ok := l.graph.Path(address, maxWalk)
 		if !ok {
 			list[i].Kind = answer.NotFound
 			continue
 		}
-		h := Holder{Kind: kinds[p.Phase]}
-		if lost := h.Kind == answer.Lost || h.Kind == answer.Cycle; lost && ruby {
-			h.Kind = answer.Unknown
-		} else if lost && len(l.Doubts) > 0 {
-			h.Kind = answer.Doubtful
-		}
+		h := Holder{Kind: l.kind(p.Phase)}
 		if h.Kind == answer.Cycle {
 			ways[i].Cycle, h.Pointers = l.addCycle(ctx, &p, address)
 		}

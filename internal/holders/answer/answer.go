@@ -110,8 +110,8 @@ type Holder struct {
 	// Name is that of the variable, module, function of Python or thread. A variable without a name is a place, such
 	// as "libfoo.so+0x4010".
 	Name string `json:"name,omitempty"`
-	// Type is that of the variable, or shared_ptr for a cycle with such pointers. Module is the file that has the variable.
-	// File and Line are where it or the function is defined.
+	// Type is that of the variable, or shared_ptr for a cycle with such pointers. Module is the file that has the
+	// variable. File and Line are where it or the function is defined.
 	Type   string `json:"type,omitempty"`
 	Module string `json:"module,omitempty"`
 	File   string `json:"file,omitempty"`

@@ -192,7 +192,8 @@ func (g *Report) JSON(w io.Writer) error {
 	out := resultJSON{
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Reason(), Next: g.Next(),
 		Reason: r.Why.String(), DataMissing: r.Why.DataMissing(),
-		BytesPerHour: g.perHour(r.Total.Slope), LeastSeen: g.perHour(r.LeastRateSeen), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
+		BytesPerHour: g.perHour(r.Total.Slope), LeastSeen: g.perHour(r.LeastRateSeen),
+		Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
 		Limit:     g.forecast(), Notes: g.Notes(false), Causes: g.causesJSON(factor),

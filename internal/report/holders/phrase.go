@@ -59,10 +59,8 @@ func behindLoop(path []answer.Step) []answer.Step {
 		return nil
 	}
 	rest := path[loop:]
-	if local := slices.IndexFunc(rest, func(s answer.Step) bool { return strings.HasPrefix(s.Via, " local ") }); local > 0 {
-		return rest[local-1:]
-	}
-	return rest
+	local := slices.IndexFunc(rest, func(s answer.Step) bool { return strings.HasPrefix(s.Via, " local ") })
+	return rest[max(0, local-1):]
 }
 
 // cycle words lost objects that hold each other, with the members that refer to the next one: "Node.next", "Node".

@@ -113,7 +113,7 @@ func TestFoldedLocals(t *testing.T) {
 func FuzzLocals(f *testing.F) {
 	for version, list := range map[uint16][]byte{4: oldList, 5: newList} {
 		s := locals(version)
-		f.Add([]byte(s.Info), []byte(s.Abbrev), list, []byte{opFbreg, 0x78})
+		f.Add(s.Info, s.Abbrev, list, []byte{opFbreg, 0x78})
 	}
 	f.Add([]byte{}, []byte{}, []byte{1, 0, 6}, []byte{opFbreg, 1, opPiece, 0xff, 0xff, 1, opFbreg, opPiece})
 	line := lineProgram4(4, sequence(0x1000, 0x100))
