@@ -40,7 +40,7 @@ func withCommands(rows []ProcessRow, width int) []ProcessRow {
 	sorted := slices.Sorted(maps.Keys(distinct))
 	for i := 1; i < len(sorted); i++ {
 		a, b := sorted[i-1], sorted[i]
-		n := commonStart(a, b)
+		n := text.Common([]byte(a), []byte(b))
 		distinct[a], distinct[b] = max(distinct[a], n), n
 	}
 	out := slices.Clone(rows)
@@ -49,14 +49,6 @@ func withCommands(rows []ProcessRow, width int) []ProcessRow {
 		*c = shortCommand(*c, distinct[*c], width)
 	}
 	return out
-}
-
-// commonStart is the number of bytes that two strings have in common at the start.
-func commonStart(a, b string) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // shortCommand shortens a command to a width in columns. It differs from others from a byte on.

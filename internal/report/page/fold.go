@@ -3,6 +3,8 @@ package page
 import (
 	"cmp"
 	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
 // smaller is the name of the call paths that are folded below a function.
@@ -52,18 +54,11 @@ func (g *grid) commonPaths(leaves []int, kept []bool) map[int][]int {
 		}
 		path := g.path(node)
 		if known, ok := common[g.leaves[i].site]; ok {
-			path = path[:commonLength(path, known)]
+			path = path[:text.Common(path, known)]
 		}
 		common[g.leaves[i].site] = path
 	}
 	return common
-}
-
-func commonLength(a, b []int) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // include adds a leaf below some functions, and returns its node.

@@ -77,7 +77,7 @@ func distinct(lists [][]string, arrow string) []string {
 	needed := make([]int, len(lists))
 	for i := range lists {
 		for k := range lists {
-			if n := commonPrefix(lists[i], lists[k]); !slices.Equal(lists[i], lists[k]) {
+			if n := text.Common(lists[i], lists[k]); !slices.Equal(lists[i], lists[k]) {
 				shared, needed[i] = min(shared, n), max(needed[i], n+1)
 			}
 		}
@@ -91,11 +91,4 @@ func distinct(lists [][]string, arrow string) []string {
 		out[i] = strings.Join(part, arrow)
 	}
 	return out
-}
-
-func commonPrefix(a, b []string) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

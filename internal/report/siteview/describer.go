@@ -296,7 +296,7 @@ func (d *Describer) sharedCallers(row []symbolize.SiteID) (callers []Caller, sha
 		if len(common) == 0 {
 			break
 		}
-		common = common[:commonCallers(common, d.callers(site, len(common)))]
+		common = common[:text.Common(common, d.callers(site, len(common)))]
 	}
 	if len(common) == 0 && len(largest) > 0 {
 		return largest, false

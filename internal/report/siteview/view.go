@@ -332,14 +332,6 @@ func (c *callerList) add(f *symbolize.Frame) bool {
 	return len(c.callers) < c.limit
 }
 
-// commonCallers is the number of callers that two call paths begin with.
-func commonCallers(a, b []Caller) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
 // OfRun describes a site of a summarized run. A row of more than one call path has those of other
 // sites, too. A nil site has no stack.
 func OfRun(s *baseline.Site, callPaths int) View {
