@@ -54,6 +54,7 @@ type Look struct {
 	graph    *graph.Graph
 	names    *names.Process
 	python   *python.Interpreter // may be nil
+	ruby     bool                // its interpreter is there
 }
 
 // Copy is a copy of a process, which Begin has made and the process does not see. It is read at leisure, also when the
@@ -182,6 +183,7 @@ func (l *Look) link(ctx context.Context, o Options, kernel []uint64) error {
 	}
 	l.roots = roots.Of(r, l.set)
 	l.graph.Mark(roots.Graph(l.roots))
+	l.ruby = slices.ContainsFunc(l.process.Modules, isRuby)
 	l.listDoubts()
 	return s.Err()
 }
@@ -310,7 +312,7 @@ const (
 func (l *Look) kind(phase graph.Phase) answer.Kind {
 	k := kinds[phase]
 	switch lost := k == answer.Lost || k == answer.Cycle; {
-	case lost && slices.ContainsFunc(l.process.Modules, isRuby):
+	case lost && l.ruby:
 		return answer.Unknown
 	case lost && len(l.Doubts) > 0:
 		return answer.Doubtful

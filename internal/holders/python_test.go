@@ -149,6 +149,18 @@ var held = map[string]string{
 	"lost":          "lost ",
 }
 
+// objectsOf reads the lines of a program, which have the name and the address of an object each.
+func objectsOf(t *testing.T, lines []string) (names []string, addresses []uint64) {
+	t.Helper()
+	for _, line := range lines {
+		name, hex, _ := strings.Cut(line, " ")
+		address, err := strconv.ParseUint(hex, 16, 64)
+		require.NoError(t, err)
+		names, addresses = append(names, strings.ReplaceAll(name, "_", " ")), append(addresses, address)
+	}
+	return names, addresses
+}
+
 // TestPython compares what holds the objects of a program with what the program says.
 func TestPython(t *testing.T) {
 	for version, interpreter := range interpreters(t) {
@@ -158,14 +170,7 @@ func TestPython(t *testing.T) {
 			require.NoError(t, err)
 			defer l.Close()
 			assert.Empty(t, l.Doubts)
-			var cases []string
-			var addresses []uint64
-			for _, line := range lines {
-				name, hex, _ := strings.Cut(line, " ")
-				address, err := strconv.ParseUint(hex, 16, 64)
-				require.NoError(t, err)
-				cases, addresses = append(cases, strings.ReplaceAll(name, "_", " ")), append(addresses, address)
-			}
+			cases, addresses := objectsOf(t, lines)
 			got, err := l.Holders(t.Context(), addresses)
 			require.NoError(t, err)
 			right := checkHeld(t, cases, got)
@@ -193,15 +198,12 @@ func TestPythonOrigin(t *testing.T) {
 			l, err := take(pid, Options{})
 			require.NoError(t, err)
 			defer l.Close()
-			require.Len(t, lines, len(origins))
-			for _, line := range lines {
-				name, hex, _ := strings.Cut(line, " ")
-				address, err := strconv.ParseUint(hex, 16, 64)
-				require.NoError(t, err)
-				got, err := l.Holders(t.Context(), []uint64{address})
-				require.NoError(t, err)
-				name = strings.ReplaceAll(name, "_", " ")
-				assert.True(t, matches(origins[name], text(got[0])), "%s: %s, want %s", name, text(got[0]), origins[name])
+			cases, addresses := objectsOf(t, lines)
+			require.Len(t, cases, len(origins))
+			got, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			for i, name := range cases {
+				assert.True(t, matches(origins[name], text(got[i])), "%s: %s, want %s", name, text(got[i]), origins[name])
 			}
 		})
 	}
@@ -218,13 +220,7 @@ func TestPythonDebugHooks(t *testing.T) {
 			defer l.Close()
 			assert.Equal(t, []string{"the Python interpreter is not understood: " +
 				"its allocators have debug hooks (-X dev, PYTHONMALLOC=debug)"}, l.Doubts)
-			var addresses []uint64
-			for _, line := range lines {
-				_, hex, _ := strings.Cut(line, " ")
-				address, err := strconv.ParseUint(hex, 16, 64)
-				require.NoError(t, err)
-				addresses = append(addresses, address)
-			}
+			_, addresses := objectsOf(t, lines)
 			list, err := l.Holders(t.Context(), addresses)
 			require.NoError(t, err)
 			for _, h := range list {
