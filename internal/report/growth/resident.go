@@ -8,8 +8,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
 
-// ShowsResident reports whether the report tells where the resident memory was: if that is known, and the heap explains
-// so little of it that a reader asks. Nobody asks for a few MiB, unless a note tells that the rest grew.
+// ShowsResident reports whether the report tells where the resident memory was: if that is known, and much of it is
+// outside the heap, both as a share and in bytes. Fewer bytes count if a note says that the memory outside grew.
 func (g *Report) ShowsResident() bool {
 	const small, leastRest = 0.6, 16 << 20
 	r := g.Result
