@@ -159,18 +159,3 @@ func recordKeeper(t *testing.T, binary, recording string) {
 	require.Error(t, program.Wait())
 	assert.Equal(t, 7, program.ProcessState.ExitCode())
 }
-
-// TestHoldersOfRuby: Ruby unmaps its objects before the program exits. What they held is not lost.
-func TestHoldersOfRuby(t *testing.T) {
-	testutil.NoRace(t)
-	t.Parallel()
-	testutil.Need(t, "ruby")
-	const program = `kept = []; 3000.times { kept << "x" * 5000; sleep 0.001 }`
-	dir := filepath.Join(t.TempDir(), "heap")
-	out, err := exec.Command("heaplapse", "record", "-q", "-o", dir, "--sample-period", "4KiB", "--", "ruby", "-e", program).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	growth, err := exec.Command("heaplapse", "growth", "-q", "--explain", "1", dir).CombinedOutput()
-	require.NoError(t, err, "%s", growth)
-	assert.Contains(t, string(growth), "held by memory whose content is not understood")
-	assert.NotContains(t, string(growth), "lost")
-}

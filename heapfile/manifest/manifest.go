@@ -179,6 +179,9 @@ type End struct {
 	// Asked is when the recorder sent or passed on a signal that ends programs, which the process may
 	// have handled. It is zero if it did not.
 	Asked time.Time `json:"asked,omitzero"`
+	// Leaving is when the process was about to run its exit handlers, the last time if it did not end then. It is zero
+	// if that is unknown.
+	Leaving time.Time `json:"leaving,omitzero"`
 	// CPU is that of a [Snapshot] when the process ended, and RSS that of a moment before. They are
 	// nil if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`

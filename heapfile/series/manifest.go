@@ -217,16 +217,21 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 	return s.RecordingEnd(), 0
 }
 
-// Shutdown returns when the recorder sent the program a signal that ends programs. It is zero if it did not, or if the
-// program ran on for longer than it was recorded before: it may have handled the signal otherwise.
+// Shutdown returns when the program began to end: the recorder sent it a signal that ends programs, or it was about to
+// run its exit handlers. It is zero if that is unknown, or if the program ran on for longer than it was recorded before:
+// it may have handled the signal otherwise.
 func (s *Series) Shutdown() time.Time {
 	if s.Manifest == nil || s.Clock.Source != ClockManifest {
 		return time.Time{}
 	}
 	for i := range s.Manifest.Ends {
 		e := &s.Manifest.Ends[i]
-		if !e.Asked.IsZero() && e.Time.Sub(e.Asked) <= e.Asked.Sub(s.Clock.Times[0]) {
-			return e.Asked
+		began := e.Asked
+		if began.IsZero() && e.PID == s.PID() { // others run on
+			began = e.Leaving
+		}
+		if !began.IsZero() && e.Time.Sub(began) <= began.Sub(s.Clock.Times[0]) {
+			return began
 		}
 	}
 	return time.Time{}

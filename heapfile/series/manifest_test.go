@@ -101,6 +101,32 @@ func TestEndOfAProcessIsReported(t *testing.T) {
 	require.Equal(t, 6, of, "the shell that waited for it")
 }
 
+// TestShutdown: a program that takes long to end is judged by what it did before.
+func TestShutdown(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  string
+		want time.Duration // from the first snapshot; 0 if it is unknown
+	}{
+		"asked":           {`"pid":7,"time":"2026-01-02T03:09:00Z","asked":"2026-01-02T03:05:00Z"`, 5 * time.Minute},
+		"leaving":         {`"pid":7,"time":"2026-01-02T03:09:00Z","leaving":"2026-01-02T03:06:00Z"`, 6 * time.Minute},
+		"asked first":     {`"pid":7,"time":"2026-01-02T03:09:00Z","asked":"2026-01-02T03:05:00Z","leaving":"2026-01-02T03:06:00Z"`, 5 * time.Minute},
+		"went on":         {`"pid":7,"time":"2026-01-02T03:19:00Z","leaving":"2026-01-02T03:06:00Z"`, 0},
+		"another process": {`"pid":6,"time":"2026-01-02T03:09:00Z","leaving":"2026-01-02T03:06:00Z"`, 0},
+		"unknown":         {`"pid":7,"time":"2026-01-02T03:09:00Z"`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := serial(rising(2)...)
+			files[manifest.Name] = recorded(ran(7, "server"), wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), `{"end":{`+c.end+`}}`)
+			s := open(t, series.Options{}, put(t, files))
+			began := s.Shutdown()
+			require.Equal(t, c.want == 0, began.IsZero(), began)
+			if c.want != 0 {
+				require.Equal(t, c.want, began.Sub(s.Clock.Times[0]))
+			}
+		})
+	}
+}
+
 func TestCommandLinesFitOnOneLine(t *testing.T) {
 	p := series.Process{PID: 7, Command: []string{"python3", "-c", "import x\nwhile True:\n\tx.leak()\x1b[2J" + strings.Repeat("y", 500)}}
 	require.Regexp(t, `^7 \(python3 -c import x while True:  x\.leak\(\) \[2Jy+…\)$`, p.Title())

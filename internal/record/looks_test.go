@@ -3,9 +3,11 @@
 package record
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -38,6 +40,12 @@ func recordHeld(t *testing.T, o Options) (Outcome, []*answer.Look) {
 	require.NoError(t, err)
 	outcome, err := p.Run(t.Context())
 	require.NoError(t, err)
+	m, err := manifest.Load(o.Dir)
+	require.NoError(t, err)
+	require.NotEmpty(t, m.Ends)
+	if outcome.Signal == 0 && !o.NoHolders { // it ran its exit handlers
+		assert.False(t, m.Ends[0].Leaving.IsZero() || m.Ends[0].Leaving.After(m.Ends[0].Time), "%v", m.Ends)
+	}
 	files, err := filepath.Glob(filepath.Join(o.Dir, "*"+manifest.HoldersSuffix))
 	require.NoError(t, err)
 	var looks []*answer.Look
@@ -67,18 +75,43 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 	program := heldProgram(t)
 	for name, arguments := range map[string][]string{"return of main": {"500"}, "exit": {"500", "exit"}} {
 		t.Run(name, func(t *testing.T) {
-			var looks []*answer.Look
-			for range 10 { // on a busy machine, a look may take longer than the program waits
-				var outcome Outcome
-				outcome, looks = recordHeld(t, Options{Command: append([]string{program}, arguments...), HoldersEvery: time.Hour})
-				assert.Equal(t, 7, outcome.Status)
-				assert.Empty(t, outcome.Notes)
-				if len(looks) > 0 {
-					break
-				}
-			}
+			outcome, looks := lookedAtTheEnd(t, append([]string{program}, arguments...))
+			assert.Equal(t, 7, outcome.Status)
+			assert.Empty(t, outcome.Notes)
 			assertHeld(t, looks)
 		})
+	}
+}
+
+// lookedAtTheEnd records a program that is looked at when it ends by itself. On a busy machine, a look may take longer
+// than the program waits: then it runs again.
+func lookedAtTheEnd(t *testing.T, command []string) (outcome Outcome, looks []*answer.Look) {
+	t.Helper()
+	for range 10 {
+		outcome, looks = recordHeld(t, Options{Command: command, HoldersEvery: time.Hour})
+		if len(looks) > 0 {
+			break
+		}
+	}
+	require.Len(t, looks, 1)
+	return outcome, looks
+}
+
+// TestLooksAtRuby: Ruby unmaps its objects before the program exits. What they held is not lost.
+func TestLooksAtRuby(t *testing.T) {
+	testutil.NoRace(t)
+	ruby := testutil.Need(t, "ruby")
+	const program = `kept = []; 3000.times { kept << "x" * 5000; sleep 0.001 }`
+	outcome, looks := lookedAtTheEnd(t, []string{ruby, "-e", program})
+	assert.Zero(t, outcome.Status)
+	most := slices.MaxFunc(looks[0].Sites, func(a, b answer.Site) int { return cmp.Compare(a.Live, b.Live) })
+	assert.Greater(t, most.Live, 1000)
+	require.NotEmpty(t, most.By)
+	assert.Equal(t, answer.Unknown, most.By[0].Kind, "memory whose content is not understood")
+	for _, s := range looks[0].Sites {
+		for _, by := range s.By {
+			assert.NotEqual(t, answer.Lost, by.Kind, "%v", s)
+		}
 	}
 }
 
@@ -90,7 +123,10 @@ func TestLooksWhileLooking(t *testing.T) {
 	var last int64
 	for range 10 { // on a busy machine, a look may take longer than the program waits
 		_, looks := recordHeld(t, Options{Command: []string{program, rounds}, HoldersEvery: time.Millisecond})
-		if last = looks[len(looks)-1].Blocks; last >= blocks {
+		for _, l := range looks {
+			last = l.Blocks
+		}
+		if last >= blocks {
 			return
 		}
 	}

@@ -87,7 +87,8 @@ type Collector struct {
 	problems   map[string]bool // messages; each is reported once
 	files      held.Files      // what the recorded processes have mapped
 	looks      []look
-	copies     int // of recorded processes
+	copies     int       // of recorded processes
+	leaving    time.Time // when the program was about to run its exit handlers, the last time; zero before
 	// engineNotes tell the user what the engine could not do.
 	engineNotes []string
 

@@ -33,7 +33,7 @@ type Exit struct {
 func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
 	r := Result{Status: e.State.ExitCode()}
-	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident, Asked: e.Asked.UTC()}
+	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident, Asked: e.Asked.UTC(), Leaving: c.leaving}
 	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal
@@ -52,7 +52,7 @@ func (c *Collector) Leave(ended time.Time) (r Result) {
 	c.settle(0)
 	var end *manifest.End
 	if !ended.IsZero() {
-		end = &manifest.End{PID: c.o.Root, Time: ended.UTC()}
+		end = &manifest.End{PID: c.o.Root, Time: ended.UTC(), Leaving: c.leaving}
 		c.markExitSnapshot(ended)
 	}
 	c.close(&r, end)

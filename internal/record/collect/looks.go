@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
@@ -40,6 +41,16 @@ func (c *Collector) Running() (list []Running) {
 // Copied tells the collector how many copies of recorded processes there are. A copy shares the memory of its process,
 // whose proportional set size it makes smaller: that is not written meanwhile.
 func (c *Collector) Copied(copies int) { c.do(func() { c.copies = copies }) }
+
+// Leaving tells the collector that a process is about to run its exit handlers.
+func (c *Collector) Leaving(pid int) {
+	now := time.Now().UTC()
+	c.do(func() {
+		if pid == c.o.Root {
+			c.leaving = now
+		}
+	})
+}
 
 // look is what was seen of a process image.
 type look struct {

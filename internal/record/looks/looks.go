@@ -56,7 +56,7 @@ type Options struct {
 // Looks looks at the processes of a recording. A nil Looks does nothing.
 type Looks struct {
 	Options
-	c *collect.Collector
+	c atomic.Pointer[collect.Collector] // nil before Start
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -84,9 +84,7 @@ func (l *Looks) Start(c *collect.Collector) {
 	if l == nil {
 		return
 	}
-	l.work.Lock()
-	l.c = c
-	l.work.Unlock()
+	l.c.Store(c)
 	l.timer.Go(l.run)
 }
 
@@ -144,7 +142,7 @@ const all = 0
 
 // begin copies the recorded processes that have most in use, or only one.
 func (l *Looks) begin(only int) (list []*copied) {
-	for _, r := range l.c.Running() {
+	for _, r := range l.c.Load().Running() {
 		if len(list) == mostLooked {
 			break
 		}
@@ -159,7 +157,7 @@ func (l *Looks) begin(only int) (list []*copied) {
 			l.note(r, err)
 			continue
 		}
-		l.c.Copied(len(list) + 1)
+		l.c.Load().Copied(len(list) + 1)
 		c, err := begin(r)
 		if err != nil {
 			l.note(r, err)
@@ -225,7 +223,7 @@ func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Con
 		}
 		before, told := l.told[c.PID]
 		if a != nil && float64(live(a)) >= c.least*float64(before) {
-			l.c.AddLook(c.Running, a)
+			l.c.Load().AddLook(c.Running, a)
 			delete(l.failed, c.PID)
 			l.told[c.PID] = live(a)
 		}
@@ -233,7 +231,7 @@ func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Con
 			l.failed[c.PID] = err
 		}
 	}
-	l.c.Copied(0)
+	l.c.Load().Copied(0)
 }
 
 // live returns the number of live samples.
@@ -269,7 +267,7 @@ func (l *Looks) note(r collect.Running, err error) {
 		return
 	}
 	l.failed[r.PID] = err
-	l.c.AddLook(r, &answer.Look{
+	l.c.Load().AddLook(r, &answer.Look{
 		Schema: answer.Schema, PID: r.PID, Program: proc.ProgramName(r.PID), Refused: err.Error(),
 		Time: time.Now().UTC().Truncate(time.Millisecond),
 	})
@@ -299,6 +297,11 @@ func (l *Looks) Now() {
 // behind would be a child of whoever reaps orphans, such as the first process of a sandbox, which may take its status
 // for that of the program. What the timer's look has copied of the process is dropped.
 func (l *Looks) Leaving(pid int) {
+	c := l.c.Load()
+	if c == nil {
+		return
+	}
+	c.Leaving(pid)
 	ctx, cancel := context.WithTimeout(l.ctx, leavingPatience)
 	defer cancel()
 	if !l.lock(ctx, pid) { // other copies are being read
@@ -306,7 +309,7 @@ func (l *Looks) Leaving(pid int) {
 	}
 	defer l.work.Unlock()
 	l.left[pid] = true
-	if l.c != nil && !l.ends {
+	if !l.ends {
 		l.finish(ctx, l.begin(pid), ask)
 	}
 }
