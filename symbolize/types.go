@@ -40,6 +40,7 @@ type Types struct {
 	err         error
 	types       map[TypeRef]*Type
 	definitions map[string]TypeRef
+	mangled     map[string]string // names of classes that Class has returned
 }
 
 // OpenTypes opens a file. An error of its debug information is returned by Variables: other parts may be usable.
@@ -50,7 +51,7 @@ func OpenTypes(ctx context.Context, path string, o Options) (*Types, error) {
 	}
 	t := &Types{
 		file: file, resolver: newResolver(o, o.source(""), forData),
-		types: map[TypeRef]*Type{}, definitions: map[string]TypeRef{},
+		types: map[TypeRef]*Type{}, definitions: map[string]TypeRef{}, mangled: map[string]string{},
 	}
 	t.err = file.Guard(func() (err error) {
 		t.image, err = t.resolver.openImage(ctx, file)
@@ -161,7 +162,7 @@ func (t *Types) Definition(name string) (ref TypeRef, ok bool) {
 		return ref, ref != 0
 	}
 	_ = t.file.Guard(func() error {
-		ref, _ = t.image.dwarf.Definition(name)
+		ref, _ = t.image.dwarf.Definition(name, t.mangled[name])
 		return nil
 	})
 	t.definitions[name] = ref
@@ -182,6 +183,7 @@ func (t *Types) Class(addr uint64) (name string, ok bool) {
 		match, found := t.image.symbols.Find(addr, "")
 		if found && strings.HasPrefix(match.Name, vtablePrefix) && addr-match.Start >= header {
 			name, ok = strings.CutPrefix(names.Demangle(match.Name, names.Full), "vtable for ")
+			t.mangled[name] = strings.TrimPrefix(match.Name, vtablePrefix)
 		}
 		return nil
 	})

@@ -133,6 +133,9 @@ var aliases = map[string]string{
 	"std::basic_string_view<wchar_t>": "std::wstring_view",
 }
 
+// templates are what has other names for those who write programs.
+var templates = map[string]string{"std::thread::_State_impl": "std::thread"}
+
 // spaces removes differences between compilers in the arguments of templates. clang writes "Session *" and "void ()",
 // gcc "Session*" and "void()".
 var spaces = strings.NewReplacer(
@@ -142,6 +145,9 @@ var spaces = strings.NewReplacer(
 // shortTemplate returns a template with arguments, which are short.
 func shortTemplate(text string, args []string) string {
 	name := shortName(text)
+	if alias, ok := templates[name]; ok {
+		return alias
+	}
 	kept := args
 	for i, a := range kept {
 		kept[i] = spaces.Replace(a)

@@ -37,6 +37,7 @@ func TestShort(t *testing.T) {
 		"std::queue<int, std::deque<int, std::allocator<int> > >":                                                       "std::queue<int>",
 		"std::queue<int, std::__cxx11::list<int, std::allocator<int> > >":                                               "std::queue<int, std::list<int>>",
 		"std::priority_queue<int, std::vector<int, std::allocator<int> >, std::less<int> >":                             "std::priority_queue<int>",
+		"std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::'lambda'()>>>":                                 "std::thread",
 		"std::function<void (int, Session*)>":                                                                           "std::function<void(int, Session*)>",
 		"std::pair<int const, std::shared_ptr<Session> >":                                                               "std::pair<int const, std::shared_ptr<Session>>",
 		"std::__shared_ptr<Session, (__gnu_cxx::_Lock_policy)2>":                                                        "std::__shared_ptr<Session>",

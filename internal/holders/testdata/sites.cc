@@ -16,6 +16,7 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <unordered_map>
 #include <unordered_set>
@@ -493,6 +494,23 @@ __attribute__((always_inline)) static inline int wait() {
     return calls;
 }
 
+// What threads run that are started by functions without a name, two of them in one function.
+static void name_runner(std::thread t) {
+    pthread_setname_np(t.native_handle(), "runner");
+    t.detach();
+}
+
+struct Runner {
+    long calls = 0;
+    Order *order = new Order();
+    void start(Session *session) {
+        name_runner(std::thread([this] { use(this), wait(); }));
+        name_runner(std::thread([session] { use(session), wait(); }));
+        show("thread-local", "runner", "", " std::thread| Runner|.order Order", order);
+        show("thread-local", "runner", "", " std::thread| Session|.few[…] Order", session->few[2]);
+    }
+};
+
 static void *serve(void *) {
     Handler *volatile mine = prepare();
     show_thread(mine);
@@ -501,12 +519,25 @@ static void *serve(void *) {
     return wait() ? nullptr : mine;
 }
 
+// What only this file knows has no mangled names in debug information, and clang does not tell the function around.
+#ifdef __clang__
+#define START " std::thread| | "
+#else
+#define START " std::thread| Runner|.order Order"
+#endif
+__attribute__((noinline)) static void start(Runner *runner) {
+    name_runner(std::thread([runner] { use(runner), wait(); }));
+    show("thread-local", "runner", "", START, runner->order);
+}
+
 int main() {
     setvbuf(stdout, nullptr, _IONBF, 0);
     globals();
     containers();
     classes();
     lists();
+    (new Runner())->start(new Session());
+    start(new Runner());
     pthread_t t;
     pthread_create(&t, nullptr, lose, nullptr);
     pthread_join(t, nullptr);

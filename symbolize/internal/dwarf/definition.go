@@ -26,23 +26,28 @@ type definition struct {
 }
 
 // Definition returns the structure with a qualified name, as [Type.Name] or a demangler writes it. ok is false if
-// there is none, or if there are different ones.
-func (d *Data) Definition(name string) (ref TypeRef, ok bool) {
-	name = canonical(name)
+// there is none, or if there are different ones. mangled is the mangled name, or "" if it is not known.
+func (d *Data) Definition(name, mangled string) (ref TypeRef, ok bool) {
+	name = asGCC(canonical(name))
 	hash := hashOf(name)
 	list := d.definitions()
 	i, _ := slices.BinarySearchFunc(list, hash, func(e definition, h uint64) int { return cmp.Compare(e.hash, h) })
-	var first Type
+	different := false
 	for ; i < len(list) && list[i].hash == hash; i++ {
 		e, u, found := d.entry(list[i].ref)
-		if !found || canonical(u.qualifiedType(list[i].ref, &e, maxRefs)) != name {
-			continue
+		switch {
+		case !found:
+		case hasLambda(name) && u.declares(list[i].ref, mangled):
+			return list[i].ref, true
+		case canonical(u.qualifiedType(list[i].ref, &e, maxRefs)) != name:
+		case ref == 0:
+			ref = list[i].ref
+		case hasLambda(name) || !sameLayout(d.Type(list[i].ref), d.Type(ref)):
+			different = true
 		}
-		if t := d.Type(list[i].ref); ref == 0 {
-			ref, first = list[i].ref, t
-		} else if !sameLayout(t, first) {
-			return 0, false
-		}
+	}
+	if different {
+		return 0, false
 	}
 	return ref, ref != 0
 }
@@ -54,10 +59,14 @@ func sameLayout(a, b Type) bool {
 	})
 }
 
-// hashOf returns the hash of a canonical name without its scopes.
+// hashOf returns the hash of a canonical name without its scopes, and without arguments that are called differently.
 func hashOf(name string) uint64 {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, unqualified(name))
+	name = unqualified(name)
+	if hasLambda(name) {
+		name, _, _ = strings.Cut(name, "<")
+	}
+	_, _ = io.WriteString(h, name)
 	return h.Sum64()
 }
 

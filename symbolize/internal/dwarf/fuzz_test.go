@@ -149,10 +149,10 @@ func TestType(t *testing.T) {
 	}, whole)
 	require.Equal(t, Type{Kind: Array, Name: "int []", Elem: number, Counts: []uint64{10}}, d.Type(array))
 	require.Equal(t, Type{Kind: Base, Name: "int", Size: 4}, d.Type(number))
-	found, ok := d.Definition("whole")
+	found, ok := d.Definition("whole", "")
 	require.True(t, ok)
 	require.Equal(t, ref, found)
-	_, ok = d.Definition("missing")
+	_, ok = d.Definition("missing", "")
 	require.False(t, ok)
 	require.Zero(t, d.Type(0))
 	require.Zero(t, d.Type(1<<63|5), "no such part")
@@ -174,7 +174,7 @@ func requireTypes(t *testing.T, d *Data, ref TypeRef) {
 		for _, m := range got.Members {
 			queue = append(queue, m.Type)
 		}
-		if found, ok := d.Definition(got.Name); ok {
+		if found, ok := d.Definition(got.Name, ""); ok {
 			require.Equal(t, canonical(got.Name), canonical(d.Type(found).Name))
 		}
 	}
