@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -82,17 +83,26 @@ func significant(s *Site, minBytes int64) bool {
 	return true
 }
 
-// ranked returns sites in the order of their labels, then by the lower end of the slope's interval
-// times the confidence, then by growth.
+// ranked returns sites in the order of their labels, then by how fast those grow at the end that leak, then by growth.
 func ranked(list []Site) []Site {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b Site) int {
 		return cmp.Or(
 			cmp.Compare(a.Label.Rank(), b.Label.Rank()),
-			cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence),
+			cmp.Compare(b.pace(), a.pace()),
 			cmp.Compare(b.Growth, a.Growth))
 	})
 	return out
+}
+
+// pace is the growth in bytes per second that is expected to go on: the lower end of the slope's interval times the
+// confidence, and times what is left of the slope at the end. A cache that fills slows down.
+func (s *Site) pace() float64 {
+	left := 1.0
+	if s.Features.Measured() {
+		left = max(0, min(1, s.Features[trend.FeatureTail]))
+	}
+	return s.Low * s.Confidence * left
 }
 
 // hidden is the growth of the listed sites that too few snapshots show to judge them.

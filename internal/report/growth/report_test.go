@@ -3,6 +3,7 @@ package growth_test
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,18 @@ func TestOneChanceOfASite(t *testing.T) {
 		require.NoError(t, g.Text(&b))
 		require.Contains(t, b.String(), want[1])
 		require.Equal(t, confidence < 0.95, strings.Contains(b.String(), "chance of a leak: 96 % (that of this site: 91 %)"), b.String())
+	}
+}
+
+// TestASlowerLeakIsToldApart: a cache that fills may be called a leak, but it slows down.
+func TestASlowerLeakIsToldApart(t *testing.T) {
+	const told = "it grows more slowly at the end, at %d %% of its mean rate: a cache that fills does so, too"
+	for tail, percent := range map[float64]int{0.4: 40, -0.1: 0, 0.9: -1} {
+		g := growthtest.Leaky(t)
+		g.Result.Sites[0].Features[trend.FeatureTail] = tail
+		var b bytes.Buffer
+		require.NoError(t, g.Text(&b))
+		require.Equal(t, percent >= 0, strings.Contains(b.String(), fmt.Sprintf(told, percent)), b.String())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/processes"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -195,6 +196,9 @@ func (g *Report) remarks(s *growth.Site, v siteview.View, apart string) (lines [
 		lines = append(lines, line)
 	}
 	lines = append(lines, g.losses(s, path, width)...)
+	if line := slower(s); line != "" {
+		lines = append(lines, line)
+	}
 	if s.Resizing {
 		lines = append(lines, "a few objects become larger: a table or a buffer that is resized")
 	}
@@ -207,6 +211,16 @@ func (g *Report) remarks(s *growth.Site, v siteview.View, apart string) (lines [
 		lines = append(lines, g.unnamed(v))
 	}
 	return lines
+}
+
+// slower tells that a site that leaks grows more slowly at the end; "" if it does not.
+func slower(s *growth.Site) string {
+	const slow = 0.7
+	if tail := s.Features[trend.FeatureTail]; s.Label.IsLeak() && measured(s) && tail < slow {
+		return fmt.Sprintf("it grows more slowly at the end, at %.0f %% of its mean rate: a cache that fills does so, too",
+			100*max(0, tail))
+	}
+	return ""
 }
 
 // unnamed is why the function of a site has no name, and how to get it unless the end of the report says so.
