@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -160,9 +161,9 @@ func (g *Report) Notes(page bool) []string {
 		out = append(out, "the recorder did not look at what holds the memory: "+text.Clean(g.NoHolders))
 	}
 	idle := g.idleEnd()
-	if r.LargestStable != nil {
-		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough to be called a leak",
-			g.Describe(r.LargestStable).Heading(), units.Bytes(r.LargestStable.Gained)))
+	if s := r.LargestStable; s != nil {
+		out = append(out, fmt.Sprintf("%s grew most, by %s, but %s",
+			g.Describe(s).Heading(), units.Bytes(s.Gained), whyStable(s)))
 	}
 	if idle != "" && r.Verdict != verdict.SeriesLeak && g.Next() != idle {
 		out = append(out, idle)
@@ -192,6 +193,15 @@ func (g *Report) Notes(page bool) []string {
 			units.Count(s.Sites, "call path"), units.SignedBytes(s.Gained)))
 	}
 	return out
+}
+
+// whyStable tells why the site that grew most is no leak.
+func whyStable(s *growth.Site) string {
+	const stopped = 0.1
+	if measured(s) && s.Features[trend.FeatureTail] < stopped {
+		return "hardly in the last 40 % of the time, like a cache that is full"
+	}
+	return "not long or steadily enough to be called a leak"
 }
 
 // Warnings are the warnings of the series, and one of each kind in its files.
