@@ -12,7 +12,7 @@ const maxOrdered = 1 << 22
 // markCycles marks lost blocks that hold each other, and those to which they lead. unseen has these blocks. The first
 // block of a way is on a cycle to which no other block leads: the last block that a depth-first search leaves is on
 // such a one (Kosaraju's algorithm).
-func (g *Graph) markCycles(unseen []uint64, count int, lost func(yield func(uint32))) {
+func (g *Graph) markCycles(unseen bits, count int, lost func(yield func(uint32))) {
 	if count <= maxOrdered {
 		order := g.leftBy(unseen, lost)
 		for _, n := range slices.Backward(order) {
@@ -27,12 +27,12 @@ func (g *Graph) markCycles(unseen []uint64, count int, lost func(yield func(uint
 }
 
 // leftBy returns lost blocks in the order in which a depth-first search leaves them.
-func (g *Graph) leftBy(unseen []uint64, lost func(yield func(uint32))) (order []uint32) {
+func (g *Graph) leftBy(unseen bits, lost func(yield func(uint32))) (order []uint32) {
 	type visit struct{ n, edge uint32 }
 	var stack []visit
 	enter := func(n uint32) {
-		if g.parents[n] == 0 && unseen[n/64]>>(n%64)&1 != 0 {
-			unseen[n/64] &^= 1 << (n % 64)
+		if g.parents[n] == 0 && unseen.has(n) {
+			unseen.clear(n)
 			stack = append(stack, visit{n, g.rows[n]})
 		}
 	}

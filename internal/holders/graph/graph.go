@@ -67,6 +67,7 @@ type Graph struct {
 	content Content
 	before  []uint8  // bytes before the object in each block; nil if there is no Content
 	rows    []uint32 // the first edge of each block
+	free    bits     // the blocks that are free
 	edges   edges
 
 	Marks
@@ -129,7 +130,7 @@ func (g *Graph) findObjects() {
 
 // readAll adds the edges of all blocks.
 func (g *Graph) readAll(listed []blocks.Range) error {
-	g.rows = make([]uint32, 0, g.nodes+1)
+	g.rows, g.free = make([]uint32, 0, g.nodes+1), newBits(g.nodes)
 	scan := scanner{Memory: g.memory}
 	var parts []Part
 	for _, r := range g.set.Regions() {
@@ -137,6 +138,7 @@ func (g *Graph) readAll(listed []blocks.Range) error {
 		for b := range r.All() {
 			g.rows = append(g.rows, g.edges.n)
 			if b.Free {
+				g.free.set(uint32(len(g.rows) - 1))
 				continue
 			}
 			for len(listed) > 0 && listed[0].End <= b.Start {

@@ -172,28 +172,24 @@ func (g *Graph) markDoubtful() {
 
 // markLost tells apart the blocks that nothing has reached.
 func (g *Graph) markLost() {
-	held := make([]uint64, (g.nodes+63)/64) // by another lost block
+	held := newBits(g.nodes) // by another lost block
 	lost := func(yield func(uint32)) {
-		n := uint32(0)
-		for _, r := range g.set.Regions() {
-			for b := range r.All() {
-				if !b.Free && g.parents[n] == 0 {
-					yield(n)
-				}
-				n++
+		for n, parent := range g.parents {
+			if parent == 0 && !g.free.has(uint32(n)) {
+				yield(uint32(n))
 			}
 		}
 	}
 	lost(func(n uint32) {
 		for i := g.rows[n]; i < g.rows[n+1]; i++ {
 			if e := g.edges.at(i) &^ interior; e&doubtful == 0 {
-				held[e/64] |= 1 << (e % 64)
+				held.set(e)
 			}
 		}
 	})
 	from := len(g.queue)
 	lost(func(n uint32) {
-		if held[n/64]>>(n%64)&1 == 0 {
+		if !held.has(n) {
 			g.visit(n, self(n))
 		}
 	})
