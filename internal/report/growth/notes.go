@@ -6,7 +6,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -163,7 +162,7 @@ func (g *Report) Notes(page bool) []string {
 	idle := g.idleEnd()
 	if s := r.LargestStable; s != nil {
 		out = append(out, fmt.Sprintf("%s grew most, by %s, but %s",
-			g.Describe(s).Heading(), units.Bytes(s.Gained), whyStable(s)))
+			g.Describe(s).Heading(), units.Bytes(s.Gained), g.whyStable(s)))
 	}
 	if idle != "" && r.Verdict != verdict.SeriesLeak && g.Next() != idle {
 		out = append(out, idle)
@@ -196,10 +195,11 @@ func (g *Report) Notes(page bool) []string {
 }
 
 // whyStable tells why the site that grew most is no leak.
-func whyStable(s *growth.Site) string {
-	const stopped = 0.1
-	if measured(s) && s.Features[trend.FeatureTail] < stopped {
-		return "hardly in the last 40 % of the time, like a cache that is full"
+func (g *Report) whyStable(s *growth.Site) string {
+	const early, most = 0.6, 0.8 // of the snapshots, and of the growth
+	at := s.Bytes[g.Result.First+int(early*float64(g.Result.Len()-1))]
+	if first := s.Bytes[g.Result.First]; float64(at-first) >= most*float64(s.Gained) {
+		return fmt.Sprintf("most of it in the first %.0f %% of the time, like a cache that is full", 100*early)
 	}
 	return "not long or steadily enough to be called a leak"
 }
