@@ -136,7 +136,7 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 		Trigger: func(s, before *written.Snapshot, highest int64) string {
 			return p.engine.trigger(&p.Options, s, before, highest)
 		},
-		CloseFiles: p.receiver.Close,
+		CloseFiles: p.receiver.Close, Unfinished: p.receiver.Unfinished,
 	}, out)
 }
 

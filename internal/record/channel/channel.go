@@ -42,6 +42,7 @@ type Receiver struct {
 	buffer              [maxMessage]byte
 	sinceLooking        int           // rounds
 	leaving             func(pid int) // of Leaving, or nil
+	unfinished          bool          // a process has ended while a snapshot was being written
 }
 
 // image is a process image that has a channel.
@@ -351,6 +352,7 @@ func (r *Receiver) end(pid int) {
 	}
 	r.drain(i)
 	i.memory.close()
+	r.unfinished = r.unfinished || i.snapshot != nil
 	if r.notWritten == nil {
 		r.notWritten = i.failed.err
 	}
@@ -370,6 +372,10 @@ func (r *Receiver) report(err error) {
 // NotWritten returns the first error of a file, if there was one, whether or not the events tell
 // it. It is called after Close.
 func (r *Receiver) NotWritten() error { return r.notWritten }
+
+// Unfinished reports whether a process has ended while a snapshot was being written, which is missing. It is called after
+// Close.
+func (r *Receiver) Unfinished() bool { return r.unfinished }
 
 // Flush reads what all processes have sent so far.
 func (r *Receiver) Flush() { r.look() }

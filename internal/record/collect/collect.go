@@ -53,6 +53,8 @@ type Options struct {
 	// CloseFiles, if it is not nil, ends the writing of snapshots. It is called when no process of
 	// the recording is expected to write another one.
 	CloseFiles func() error
+	// Unfinished, if it is not nil, reports afterwards whether a process has ended while it wrote a snapshot.
+	Unfinished func() bool
 }
 
 // Collector watches the directory while the program runs. It adds each complete snapshot to the

@@ -82,6 +82,8 @@ func (c *Collector) noSnapshotsReason(r *Result) string {
 		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(r.Signal))
 	case len(c.problems) > 0 || len(c.filtered) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
 		return "no snapshots"
+	case c.o.Unfinished != nil && c.o.Unfinished():
+		return "no snapshots: the program ended while the first one was being written, for which it waits for at most 2 s"
 	}
 	return "no snapshots: the program did not use the preloaded allocator; " +
 		"it may have its own allocator (Go; jemalloc or mimalloc linked in), clear its environment, " +
