@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/interval"
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/location"
 )
 
 // Local is a variable of a function while the function is at one address.
@@ -250,156 +251,21 @@ func (u *unit) localName(e encoding.Entry) string {
 	return ""
 }
 
-// Frame has the values on which the locations of variables depend.
-type Frame struct {
-	// CFA is the address of the frame (DWARF 5 section 6.4).
-	CFA uint64
-	// Registers has those that are known, by their numbers.
-	Registers map[uint64]uint64
-}
-
-// Part is a part of a variable that is in memory.
-type Part struct {
-	// Offset is that in the variable.
-	Offset uint64
-	// Size is in bytes, or 0 if the part is the whole variable.
-	Size    uint64
-	Address uint64
-}
-
 // Parts returns the parts of a variable that are in memory.
-func (l *Local) Parts(f Frame) (list []Part) {
-	c := encoding.Cursor{Data: l.location}
-	base, hasBase := frameBase(l.frameBase, f)
-	offset := uint64(0)
-	for range maxLocals {
-		addr, inMemory, known := location(&c, f, base, hasBase)
-		switch {
-		case !known:
-			return list
-		case c.Off == uint64(len(c.Data)):
-			if inMemory && offset == 0 {
-				list = append(list, Part{Address: addr})
-			}
-			return list
-		}
-		c.U8() // DW_OP_piece
-		size := c.Uleb()
-		if c.Failed || size > 1<<32 {
-			return list
-		}
-		if inMemory && size > 0 {
-			list = append(list, Part{Offset: offset, Size: size, Address: addr})
-		}
-		offset += size
-	}
-	return list
-}
-
-// frameBase returns what DW_AT_frame_base stands for.
-func frameBase(expression []byte, f Frame) (addr uint64, ok bool) {
-	c := encoding.Cursor{Data: expression}
-	switch op := c.U8(); {
-	case op == opCallFrameCFA:
-		addr, ok = f.CFA, true
-	case op >= opReg0 && op <= opReg31:
-		addr, ok = f.Registers[uint64(op-opReg0)]
-	case op >= opBreg0 && op <= opBreg31:
-		addr, ok = f.Registers[uint64(op-opBreg0)]
-		addr += uint64(c.Sleb())
-	}
-	return addr, ok && !c.Failed && c.Off == uint64(len(expression))
-}
-
-// location reads a location up to the end or to DW_OP_piece. It is in memory if it is an address relative to the frame
-// or to a register. known is false if something is not understood.
-func location(c *encoding.Cursor, f Frame, base uint64, hasBase bool) (addr uint64, inMemory, known bool) {
-	for n := 0; c.Off < uint64(len(c.Data)); n++ {
-		op := c.Data[c.Off]
-		if op == opPiece {
-			return addr, inMemory, true
-		}
-		c.U8()
-		switch {
-		case n == 0 && op == opFbreg:
-			addr, inMemory = base+uint64(c.Sleb()), hasBase
-		case n == 0 && op >= opBreg0 && op <= opBreg31:
-			addr, inMemory = f.Registers[uint64(op-opBreg0)]
-			addr += uint64(c.Sleb())
-		case op == opPlusUconst:
-			addr += c.Uleb()
-		default:
-			inMemory = false
-			if !skipOperands(c, op) {
-				return 0, false, false
-			}
-		}
-		if c.Failed {
-			return 0, false, false
-		}
-	}
-	return addr, inMemory, true
-}
-
-// Further operations of location expressions.
-const (
-	opDeref         = 0x06
-	opConst1u       = 0x08
-	opConst8s       = 0x0f
-	opConstu        = 0x10
-	opConsts        = 0x11
-	opAnd           = 0x1a
-	opPlus          = 0x22
-	opShl           = 0x24
-	opXor           = 0x27
-	opLit0          = 0x30
-	opReg0          = 0x50
-	opReg31         = 0x6f
-	opBreg0         = 0x70
-	opBreg31        = 0x8f
-	opRegx          = 0x90
-	opFbreg         = 0x91
-	opPiece         = 0x93
-	opCallFrameCFA  = 0x9c
-	opImplicitValue = 0x9e
-	opStackValue    = 0x9f
-	opEntryValue    = 0xa3
-	opGNUEntryValue = 0xf3
-)
-
-// skipOperands moves behind the operands of an operation whose result is not wanted.
-func skipOperands(c *encoding.Cursor, op byte) bool {
-	switch {
-	case op == opDeref, op >= opAnd && op <= opPlus, op >= opShl && op <= opXor, op >= opLit0 && op <= opReg31,
-		op == opStackValue:
-	case op == opAddr:
-		return false
-	case op >= opConst1u && op <= opConst8s:
-		c.Skip(1 << ((op - opConst1u) / 2))
-	case op == opConstu, op == opRegx:
-		c.Uleb()
-	case op == opConsts, op >= opBreg0 && op <= opBreg31, op == opFbreg:
-		c.Sleb()
-	case op == opImplicitValue, op == opEntryValue, op == opGNUEntryValue:
-		c.Skip(c.Uleb())
-	default:
-		return false
-	}
-	return true
+func (l *Local) Parts(f location.Frame) []location.Part {
+	return location.Parts(l.location, l.frameBase, f)
 }
 
 // expressionAt returns the expression of an attribute, which may be a list, at an address.
 func (u *unit) expressionAt(v encoding.Value, pc uint64) []byte {
-	c := encoding.At(u.data.sec.Info[:u.end], v.U)
 	switch v.Form {
-	case encoding.FormExprloc, encoding.FormBlock:
-		return take(&c, c.Uleb())
-	case encoding.FormBlock1:
-		return take(&c, uint64(c.U8()))
+	case encoding.FormExprloc, encoding.FormBlock, encoding.FormBlock1:
+		return u.block(v)
 	case encoding.FormBlock2:
+		c := encoding.At(u.data.sec.Info[:u.end], v.U)
 		return take(&c, uint64(c.U16()))
 	case encoding.FormLoclistx:
-		c = encoding.At(u.data.sec.LocLists, u.loclistsBase+v.U*uint64(u.OffsetSize()))
+		c := encoding.At(u.data.sec.LocLists, u.loclistsBase+v.U*uint64(u.OffsetSize()))
 		if off := u.loclistsBase + c.Word(u.Is64); !c.Failed {
 			return u.fromList(off, pc)
 		}
@@ -412,6 +278,18 @@ func (u *unit) expressionAt(v encoding.Value, pc uint64) []byte {
 		if u.Version < 4 {
 			return u.fromOldList(v.U, pc)
 		}
+	}
+	return nil
+}
+
+// block returns the bytes of a value that consists of some.
+func (u *unit) block(v encoding.Value) []byte {
+	c := encoding.At(u.data.sec.Info[:u.end], v.U)
+	switch v.Form {
+	case encoding.FormExprloc, encoding.FormBlock:
+		return take(&c, c.Uleb())
+	case encoding.FormBlock1:
+		return take(&c, uint64(c.U8()))
 	}
 	return nil
 }

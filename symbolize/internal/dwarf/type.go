@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/location"
 )
 
 // part is one of the sections with entries that a file has.
@@ -320,26 +321,13 @@ func (r *typeReader) add(e *encoding.Entry, variant bool) {
 	}
 }
 
-// opPlusUconst is the operation that old compilers write for the offset of a member.
-const opPlusUconst = 0x23
-
 // memberOffset returns where a member is. Static members, and virtual base classes, have no fixed place.
 func (u *unit) memberOffset(e *encoding.Entry) (off uint64, ok bool) {
 	switch v := e.Location; v.Form {
 	case 0:
 		return constant(e.BitOffset) / 8, e.Declaration.Form == 0
 	case encoding.FormBlock1, encoding.FormExprloc, encoding.FormBlock:
-		c := encoding.At(u.data.sec.Info[:u.end], v.U)
-		var size uint64
-		if v.Form == encoding.FormBlock1 {
-			size = uint64(c.U8())
-		} else {
-			size = c.Uleb()
-		}
-		start := c.Off
-		op := c.U8()
-		off = c.Uleb()
-		return off, op == opPlusUconst && !c.Failed && c.Off-start == size
+		return location.Member(u.block(v))
 	default:
 		return constant(v), true
 	}
