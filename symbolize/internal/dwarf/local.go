@@ -99,7 +99,7 @@ type localWalker struct {
 
 func (w *localWalker) walk() error {
 	u := w.u
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	var stack []localScope
 	for c.Off < u.end && len(w.found) < maxLocals {
 		if u.data.localEntries++; u.data.localEntries > maxLocalEntries {
@@ -151,21 +151,21 @@ func (w *localWalker) entry(c *encoding.Cursor, a *encoding.Abbrev, top localSco
 	}
 	switch a.Tag {
 	case encoding.TagSubprogram:
-		if holdsAddress(w.u.rangesOf(&e), w.pc) {
+		if holdsAddress(w.u.Ranges(&e), w.pc) {
 			w.functions++
-			l := &level{name: w.u.nameOf(&e, start, 0), frameBase: w.u.expressionAt(e.FrameBase, w.pc)}
+			l := &level{name: w.u.nameOf(&e, start, 0), frameBase: w.u.Expression(e.FrameBase, w.pc)}
 			return localScope{l, true}, true
 		}
 		sibling, _ := w.u.localRef(e.Sibling)
 		return localScope{}, a.Children && (w.thorough || !jump(c, sibling))
 	case encoding.TagInlined:
-		if top.level != nil && holdsAddress(w.u.rangesOf(&e), w.pc) {
+		if top.level != nil && holdsAddress(w.u.Ranges(&e), w.pc) {
 			top.callFile, top.callLine, top.calls = e.CallFile.U, e.CallLine.U, true
 			return localScope{&level{name: w.u.nameOf(&e, start, 0), frameBase: top.frameBase}, true}, true
 		}
 		return localScope{top.level, false}, true
 	case encoding.TagLexicalBlock:
-		return localScope{top.level, top.level != nil && holdsAddress(w.u.rangesOf(&e), w.pc)}, true
+		return localScope{top.level, top.level != nil && holdsAddress(w.u.Ranges(&e), w.pc)}, true
 	}
 	if top.holds {
 		w.variable(e, top.level, start)
@@ -192,7 +192,7 @@ func (w *localWalker) variable(e encoding.Entry, in *level, start uint64) {
 	u := w.u
 	l := Local{
 		Parameter: e.Abbrev.Tag == encoding.TagParameter, Function: in.name.name, Linkage: in.name.linkage,
-		level: in, off: start, frameBase: in.frameBase, location: u.expressionAt(e.Location, w.pc),
+		level: in, off: start, frameBase: in.frameBase, location: u.Expression(e.Location, w.pc),
 	}
 	if len(l.location) == 0 {
 		return
@@ -254,119 +254,4 @@ func (u *unit) localName(e encoding.Entry) string {
 // Parts returns the parts of a variable that are in memory.
 func (l *Local) Parts(f location.Frame) []location.Part {
 	return location.Parts(l.location, l.frameBase, f)
-}
-
-// expressionAt returns the expression of an attribute, which may be a list, at an address.
-func (u *unit) expressionAt(v encoding.Value, pc uint64) []byte {
-	switch v.Form {
-	case encoding.FormExprloc, encoding.FormBlock, encoding.FormBlock1:
-		return u.block(v)
-	case encoding.FormBlock2:
-		c := encoding.At(u.data.sec.Info[:u.end], v.U)
-		return take(&c, uint64(c.U16()))
-	case encoding.FormLoclistx:
-		c := encoding.At(u.data.sec.LocLists, u.loclistsBase+v.U*uint64(u.OffsetSize()))
-		if off := u.loclistsBase + c.Word(u.Is64); !c.Failed {
-			return u.fromList(off, pc)
-		}
-	case encoding.FormSecOffset:
-		if u.Version >= 5 {
-			return u.fromList(v.U, pc)
-		}
-		return u.fromOldList(v.U, pc)
-	case encoding.FormData4, encoding.FormData8:
-		if u.Version < 4 {
-			return u.fromOldList(v.U, pc)
-		}
-	}
-	return nil
-}
-
-// block returns the bytes of a value that consists of some.
-func (u *unit) block(v encoding.Value) []byte {
-	c := encoding.At(u.data.sec.Info[:u.end], v.U)
-	switch v.Form {
-	case encoding.FormExprloc, encoding.FormBlock:
-		return take(&c, c.Uleb())
-	case encoding.FormBlock1:
-		return take(&c, uint64(c.U8()))
-	}
-	return nil
-}
-
-// take returns the next bytes.
-func take(c *encoding.Cursor, size uint64) []byte {
-	start := c.Off
-	if c.Skip(size); c.Failed {
-		return nil
-	}
-	return c.Data[start:c.Off]
-}
-
-// fromOldList reads a list of .debug_loc (DWARF 4 section 2.6.2).
-func (u *unit) fromOldList(off, pc uint64) []byte {
-	base, escape := u.lowPC, ^uint64(0)
-	if u.AddrSize == 4 {
-		escape = 1<<32 - 1
-	}
-	c := encoding.At(u.data.sec.Loc, off)
-	for spend(&u.data.budget.locations, 1) {
-		lo, hi := c.Uint(u.AddrSize), c.Uint(u.AddrSize)
-		switch {
-		case c.Failed || lo == 0 && hi == 0:
-			return nil
-		case lo == escape:
-			base = hi
-			continue
-		}
-		if e := take(&c, uint64(c.U16())); base+lo <= pc && pc < base+hi {
-			return e
-		}
-	}
-	return nil
-}
-
-// fromList reads a list of .debug_loclists (DWARF 5 section 2.6.2).
-func (u *unit) fromList(off, pc uint64) (byDefault []byte) {
-	c := encoding.At(u.data.sec.LocLists, off)
-	base := u.lowPC
-	for spend(&u.data.budget.locations, 1) && !c.Failed {
-		var lo, hi uint64
-		kind := c.U8()
-		switch kind {
-		case 0x01: // base_addressx
-			base, _ = u.indexedAddr(c.Uleb())
-			continue
-		case 0x06: // base_address
-			base = c.Uint(u.AddrSize)
-			continue
-		case 0x09: // GNU_view_pair
-			c.Uleb()
-			c.Uleb()
-			continue
-		case 0x02: // startx_endx
-			lo, _ = u.indexedAddr(c.Uleb())
-			hi, _ = u.indexedAddr(c.Uleb())
-		case 0x03: // startx_length
-			lo, _ = u.indexedAddr(c.Uleb())
-			hi = lo + c.Uleb()
-		case 0x04: // offset_pair
-			lo, hi = base+c.Uleb(), base+c.Uleb()
-		case 0x05: // default_location
-		case 0x07: // start_end
-			lo, hi = c.Uint(u.AddrSize), c.Uint(u.AddrSize)
-		case 0x08: // start_length
-			lo = c.Uint(u.AddrSize)
-			hi = lo + c.Uleb()
-		default: // end_of_list, or unknown
-			return byDefault
-		}
-		e := take(&c, c.Uleb())
-		if kind == 0x05 {
-			byDefault = e
-		} else if lo <= pc && pc < hi {
-			return e
-		}
-	}
-	return byDefault
 }

@@ -23,7 +23,7 @@ func (d *Data) addParts(o Options) {
 		return
 	}
 	if len(d.sec.Types) > 0 {
-		sec := d.sec
+		sec := d.sec.Sections
 		sec.Info, sec.Types = sec.Types, nil
 		types := newPart(sec, Options{Alt: o.Alt, Variables: true}, inTypes)
 		types.parts, d.parts[inTypes] = d.parts, types
@@ -219,7 +219,7 @@ type typeReader struct {
 
 // start moves behind the entry at an offset.
 func (r *typeReader) start(off uint64) {
-	r.c = encoding.Cursor{Data: r.data.sec.Info[:r.end], Off: off}
+	r.c = encoding.Cursor{Data: r.Entries, Off: off}
 	if a := r.abbrevs.Get(r.c.Uleb()); a != nil {
 		a.Skip(&r.c, r.Shape)
 	}
@@ -327,7 +327,7 @@ func (u *unit) memberOffset(e *encoding.Entry) (off uint64, ok bool) {
 	case 0:
 		return constant(e.BitOffset) / 8, e.Declaration.Form == 0
 	case encoding.FormBlock1, encoding.FormExprloc, encoding.FormBlock:
-		return location.Member(u.block(v))
+		return location.Member(u.Block(v))
 	default:
 		return constant(v), true
 	}

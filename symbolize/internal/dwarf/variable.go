@@ -57,7 +57,7 @@ func (d *Data) variablesAt(q query, found func(addr uint64, v Variable)) error {
 
 // variables reads all entries of the unit. Static variables of functions are within these.
 func (u *unit) variables(q query, found func(uint64, Variable)) error {
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	for c.Off < u.end {
 		start := c.Off
 		code := c.Uleb()
@@ -150,5 +150,5 @@ func (u *unit) follow(ref encoding.Value) (encoding.Entry, *unit, bool) {
 
 // fixedAddress returns the address of a variable that has a fixed one, or the offset of a thread-local variable.
 func (u *unit) fixedAddress(v encoding.Value) (addr uint64, threadLocal, ok bool) {
-	return location.Fixed(u.block(v), u.AddrSize, u.indexedAddr)
+	return location.Fixed(u.Block(v), u.AddrSize, u.IndexedAddress)
 }

@@ -40,8 +40,8 @@ const (
 const (
 	// maxParts limits the columns of an index. The format has eight kinds.
 	maxParts = 64
-	// maxReads is the number of times that all units together may contain the sections. minBudget is
-	// the minimum budget in bytes, for small sections.
+	// maxReads is the number of times that all units together may contain the sections. minBudget
+	// is the minimum budget in bytes, for small sections.
 	maxReads  = 8
 	minBudget = 1 << 16
 )
@@ -117,7 +117,8 @@ func (p *Package) readSlots(rowsAt, slots, units uint64) error {
 // u32 reads a number of the index. Open has checked the size of the index.
 func (p *Package) u32(off uint64) uint32 { return binary.LittleEndian.Uint32(p.index[off:]) }
 
-// Unit returns the sections of the split unit with an ID. ok is false if the package does not have it.
+// Unit returns the sections of the split unit with an ID. ok is false if the package does not have
+// it.
 func (p *Package) Unit(id uint64) (sec dwarf.Sections, ok bool, err error) {
 	row, ok := p.rows[id]
 	if !ok {
@@ -143,7 +144,8 @@ func (p *Package) Unit(id uint64) (sec dwarf.Sections, ok bool, err error) {
 		cell := 4 * (uint64(row)*uint64(len(p.parts)) + uint64(i))
 		off, size := uint64(p.u32(p.offsets+cell)), uint64(p.u32(p.sizes+cell))
 		if off+size > uint64(len(*from)) {
-			return dwarf.Sections{}, false, indexFault(p.offsets+cell, "[0x%x, 0x%x) of a section with %d bytes", off, off+size, len(*from))
+			err := indexFault(p.offsets+cell, "[0x%x, 0x%x) of a section with %d bytes", off, off+size, len(*from))
+			return dwarf.Sections{}, false, err
 		}
 		*to = (*from)[off : off+size : off+size]
 	}

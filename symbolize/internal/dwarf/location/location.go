@@ -1,11 +1,12 @@
-// Package location evaluates location expressions (DWARF 5 section 2.6.1): where a variable or a member is. It
-// understands what compilers write of places in memory, and leaves out the rest.
+// Package location evaluates location expressions (DWARF 5 section 2.6.1): where a variable or a
+// member is. It understands what compilers write of places in memory, and leaves out the rest.
 package location
 
 import "github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 
-// Fixed returns the address of a variable whose expression only pushes it. Another operation behind that says that it
-// is the offset of a thread-local variable. indexed returns an address of .debug_addr.
+// Fixed returns the address of a variable whose expression only pushes it. Another operation behind
+// that says that it is the offset of a thread-local variable. indexed returns an address of
+// .debug_addr.
 func Fixed(expression []byte, addrSize uint8, indexed func(uint64) (uint64, bool)) (addr uint64, threadLocal, ok bool) {
 	c := encoding.Cursor{Data: expression}
 	switch c.U8() {
@@ -25,7 +26,8 @@ func Fixed(expression []byte, addrSize uint8, indexed func(uint64) (uint64, bool
 	return addr, threadLocal, ok && !c.Failed && c.Off == uint64(len(expression))
 }
 
-// Member returns the offset of a member in its structure. Old compilers write it as an expression that adds it.
+// Member returns the offset of a member in its structure. Old compilers write it as an expression
+// that adds it.
 func Member(expression []byte) (offset uint64, ok bool) {
 	c := encoding.Cursor{Data: expression}
 	op := c.U8()
@@ -53,7 +55,8 @@ type Part struct {
 // maxParts limits the parts of a variable.
 const maxParts = 1 << 12
 
-// Parts returns the parts of a variable that are in memory. base is the DW_AT_frame_base of its function.
+// Parts returns the parts of a variable that are in memory. base is the DW_AT_frame_base of its
+// function.
 func Parts(expression, base []byte, f Frame) (list []Part) {
 	c := encoding.Cursor{Data: expression}
 	start, hasStart := frameBase(base, f)
@@ -97,8 +100,8 @@ func frameBase(expression []byte, f Frame) (addr uint64, ok bool) {
 	return addr, ok && !c.Failed && c.Off == uint64(len(expression))
 }
 
-// place reads an expression up to the end or to DW_OP_piece. It is in memory if it is an address relative to the frame
-// or to a register. known is false if something is not understood.
+// place reads an expression up to the end or to DW_OP_piece. It is in memory if it is an address
+// relative to the frame or to a register. known is false if something is not understood.
 func place(c *encoding.Cursor, f Frame, base uint64, hasBase bool) (addr uint64, inMemory, known bool) {
 	for n := 0; c.Off < uint64(len(c.Data)); n++ {
 		op := c.Data[c.Off]
