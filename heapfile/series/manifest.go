@@ -218,9 +218,9 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 	return s.RecordingEnd(), 0
 }
 
-// Shutdown returns when the program began to end: the recorder sent it a signal that ends programs, or it was about to
-// run its exit handlers. It is zero if that is unknown, or if the program ran on for longer than it was recorded before:
-// it may have handled the signal otherwise.
+// Shutdown returns when the program began to end: the recorder sent it a signal that ends programs,
+// or it was about to run its exit handlers. It is zero if that is unknown, or if the program ran on
+// for longer than it was recorded before: it may have handled the signal otherwise.
 func (s *Series) Shutdown() time.Time {
 	if s.Manifest == nil || s.Clock.Source != ClockManifest {
 		return time.Time{}
