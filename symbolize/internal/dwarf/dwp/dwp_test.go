@@ -1,6 +1,7 @@
 package dwp
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
@@ -45,13 +46,18 @@ func packaged(version uint32) (dwarf.Sections, dwarftest.Bytes) {
 	return sec, index
 }
 
-// functions returns the names of the functions at addresses.
-func functions(t *testing.T, unit dwarf.Sections, addrs ...uint64) map[uint64]string {
+// functions returns the names of the functions at the addresses from lo to hi, without those that have none.
+func functions(t *testing.T, unit dwarf.Sections, lo, hi uint64) map[uint64][]string {
 	t.Helper()
-	names := map[uint64]string{}
+	var addrs []uint64
+	for a := lo; a < hi; a++ {
+		addrs = append(addrs, a)
+	}
+	names := map[uint64][]string{}
 	require.NoError(t, dwarf.New(unit, dwarf.Options{}).Lookup(addrs, func(addr uint64, frames []dwarf.Answer) {
-		require.Len(t, frames, 1)
-		names[addr] = frames[0].Name
+		for _, f := range frames {
+			names[addr] = append(names[addr], f.Name)
+		}
 	}))
 	return names
 }
@@ -66,7 +72,11 @@ func TestPackage(t *testing.T) {
 			unit, ok, err := p.Unit(id)
 			require.NoError(t, err)
 			require.True(t, ok)
-			require.Equal(t, map[uint64]string{start[want]: want}, functions(t, unit, 100, 150, 200, 250))
+			got := functions(t, unit, 90, 300)
+			require.Len(t, got, 10)
+			for a := start[want]; a < start[want]+10; a++ {
+				require.Equal(t, []string{want}, got[a])
+			}
 		}
 		_, ok, err := p.Unit(0)
 		require.NoError(t, err)
@@ -146,11 +156,21 @@ func TestOverlappingPartsAreLimited(t *testing.T) {
 	require.LessOrEqual(t, read, maxReads+1)
 }
 
-// requireLawful looks up addresses. It requires that an error is a FormatError with a section.
+// requireLawful looks up addresses. It requires that an error is a FormatError with a section, that
+// no line is negative, and that all but the last frame of an address are inlined.
 func requireLawful(t *testing.T, unit dwarf.Sections) {
 	t.Helper()
-	err := dwarf.New(unit, dwarf.Options{}).Lookup([]uint64{0, 100, 125, 200, 1 << 40}, func(_ uint64, frames []dwarf.Answer) {
+	answered := map[uint64]bool{}
+	addrs := []uint64{0, 1, 100, 125, 0x1000, 0x1008, 0x1010, 0x2000, 1 << 40, ^uint64(0)}
+	err := dwarf.New(unit, dwarf.Options{}).Lookup(addrs, func(a uint64, frames []dwarf.Answer) {
+		require.False(t, answered[a], "0x%x was answered twice", a)
+		answered[a] = true
 		require.NotEmpty(t, frames)
+		for i, f := range frames {
+			require.GreaterOrEqual(t, f.Line, 0)
+			require.Equal(t, i < len(frames)-1, f.Inlined)
+			require.True(t, strings.HasSuffix(f.QualifiedName(), f.Name))
+		}
 	})
 	if err != nil {
 		var fault *dwarf.FormatError
