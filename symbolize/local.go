@@ -4,14 +4,15 @@ import (
 	"cmp"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/location"
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
 type (
 	// FrameValues has the values of a frame on which the locations of its variables depend.
-	FrameValues = dwarf.Frame
+	FrameValues = location.Frame
 	// VariablePart is a part of a variable that is in memory.
-	VariablePart = dwarf.Part
+	VariablePart = location.Part
 )
 
 // LocalVariable is a variable or parameter of a function while the function is at one address.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwp"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
@@ -24,7 +25,7 @@ type splitUnits struct {
 // splitPackage is an open .dwp file.
 type splitPackage struct {
 	path string
-	*dwarf.Package
+	*dwp.Package
 }
 
 const packageSuffix = ".dwp"
@@ -64,10 +65,10 @@ func (s *splitUnits) keep(err error) {
 // packaged returns the unit with an ID in a package, or nil.
 func (s *splitUnits) packaged(id uint64) *dwarf.Data {
 	for _, p := range s.packages {
-		d, err := p.Unit(id)
+		sections, ok, err := p.Unit(id)
 		s.keep(inFile(p.path, err))
-		if d != nil {
-			return d
+		if ok {
+			return dwarf.New(sections, dwarf.Options{})
 		}
 	}
 	return nil
@@ -83,7 +84,7 @@ func (s *splitUnits) openPackage(search files.Search, path string) error {
 		return err
 	}
 	s.files = append(s.files, file)
-	index, err := file.Section(dwarf.IndexSection)
+	index, err := file.Section(dwp.IndexSection)
 	if err != nil || index == nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (s *splitUnits) openPackage(search files.Search, path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := dwarf.OpenPackage(index, sections)
+	p, err := dwp.Open(index, sections)
 	if err != nil {
 		return inFile(path, err)
 	}

@@ -17,10 +17,10 @@ func (s *Series) OpenBeside(image int, suffix string) (file fs.File, path string
 	}
 	path = filepath.Join(s.Dir(), name+suffix)
 	first := s.files[0]
-	entry := filepath.Join(filepath.Dir(first.entry), name+suffix)
-	if info, err := fs.Stat(first.fs, entry); err != nil || !info.Mode().IsRegular() {
+	entry := filepath.Join(filepath.Dir(first.Entry), name+suffix)
+	if info, err := fs.Stat(first.FS, entry); err != nil || !info.Mode().IsRegular() {
 		return nil, path, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	file, err = first.fs.Open(entry)
+	file, err = first.FS.Open(entry)
 	return file, path, err
 }

@@ -45,9 +45,9 @@ func (e *checkError) Unwrap() error { return e.error }
 
 // decode reads the file. Its name may have the time that its content lacks.
 func (f *sourceFile) decode(d *heapfile.Decoder) (*heapfile.Snapshot, error) {
-	s, err := d.ReadFile(f.fs, f.entry, f.path)
+	s, err := d.ReadFile(f.FS, f.Entry, f.Path)
 	if err == nil && s.Recorded.IsZero() {
-		s.Recorded = f.name.Time
+		s.Recorded = f.Name.Time
 	}
 	return s, err
 }

@@ -3,6 +3,7 @@ package series
 import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/internal/discover"
 	"github.com/heaplapse/heaplapse/heapfile/internal/expand"
 )
 
@@ -14,25 +15,25 @@ const DefaultSnapshots = expand.DefaultSnapshots
 func (d *discovery) expand(o Options) (warnings []heapfile.Warning, err error) {
 	var out []sourceFile
 	for _, f := range dropDuplicates(d.files) {
-		if filename.OfSnapshot(f.path) && !filename.OfRecording(f.path) {
+		if filename.OfSnapshot(f.Path) && !filename.OfRecording(f.Path) {
 			out = append(out, f)
 			continue
 		}
-		expanded, err := expand.Expand(expand.File{FS: f.fs, Entry: f.entry, Path: f.path},
+		expanded, err := expand.Expand(expand.File{FS: f.FS, Entry: f.Entry, Path: f.Path},
 			expand.Options{Snapshots: o.Snapshots, Check: fatal(o.Check)})
 		switch {
 		case isFatal(err):
 			return nil, err
 		case err != nil:
-			d.problems = append(d.problems, Problem{Path: f.path, Err: err, Named: f.named})
+			d.problems = append(d.problems, Problem{Path: f.Path, Err: err, Named: f.Named})
 		case expanded == nil:
 			out = append(out, f)
 		default:
 			d.spool = append(d.spool, expanded.Spool)
 			warnings = append(warnings, expanded.Warnings...)
 			for i, path := range expanded.Paths {
-				name := filename.Name{Prefix: f.path, PID: expanded.PID, Seq: i + 1}
-				s := sourceFile{path: path, fs: expanded.Spool, entry: path, name: name, named: f.named}
+				name := filename.Name{Prefix: f.Path, PID: expanded.PID, Seq: i + 1}
+				s := sourceFile{File: discover.File{Path: path, FS: expanded.Spool, Entry: path, Name: name, Named: f.Named}}
 				if expanded.Positions != nil {
 					s.position = &expanded.Positions[i]
 				}

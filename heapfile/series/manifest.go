@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/internal/discover"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -30,7 +31,7 @@ type directory struct {
 	path string
 }
 
-func directoryOf(f sourceFile) directory { return directory{f.fs, filepath.Dir(f.entry)} }
+func directoryOf(f sourceFile) directory { return directory{f.FS, filepath.Dir(f.Entry)} }
 
 // of returns the manifest of the directory of a file.
 func (k manifests) of(f sourceFile) *recorded {
@@ -64,13 +65,13 @@ func amended(first, second manifest.Snapshot) manifest.Snapshot {
 
 // loadManifest reads the manifest beside a file; nil if there is none.
 func loadManifest(f sourceFile) (*manifest.Manifest, error) {
-	called := filepath.Join(filepath.Dir(f.path), manifest.Name)
-	in, err := f.fs.Open(filepath.Join(filepath.Dir(f.entry), manifest.Name))
+	called := filepath.Join(filepath.Dir(f.Path), manifest.Name)
+	in, err := f.FS.Open(filepath.Join(filepath.Dir(f.Entry), manifest.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, pathError(called, err)
+		return nil, discover.ReadError(called, err)
 	}
 	defer in.Close()
 	return manifest.Read(in, called)
@@ -115,15 +116,15 @@ func (k manifests) owners(files []sourceFile) {
 	noted := map[group]int{} // the last PID
 	for i := range files {
 		f := &files[i]
-		if r, ok := k.of(*f).snapshot(f.path); ok && r.PID != 0 {
-			f.name.PID = r.PID
+		if r, ok := k.of(*f).snapshot(f.Path); ok && r.PID != 0 {
+			f.Name.PID = r.PID
 		}
-		switch key := (group{directoryOf(*f), f.name.Prefix}); {
-		case f.name.Seq < 0:
-		case f.name.PID != 0:
-			noted[key] = f.name.PID
+		switch key := (group{directoryOf(*f), f.Name.Prefix}); {
+		case f.Name.Seq < 0:
+		case f.Name.PID != 0:
+			noted[key] = f.Name.PID
 		default:
-			f.name.PID = noted[key]
+			f.Name.PID = noted[key]
 		}
 	}
 }
@@ -217,9 +218,9 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 	return s.RecordingEnd(), 0
 }
 
-// Shutdown returns when the program began to end: the recorder sent it a signal that ends programs, or it was about to
-// run its exit handlers. It is zero if that is unknown, or if the program ran on for longer than it was recorded before:
-// it may have handled the signal otherwise.
+// Shutdown returns when the program began to end: the recorder sent it a signal that ends programs,
+// or it was about to run its exit handlers. It is zero if that is unknown, or if the program ran on
+// for longer than it was recorded before: it may have handled the signal otherwise.
 func (s *Series) Shutdown() time.Time {
 	if s.Manifest == nil || s.Clock.Source != ClockManifest {
 		return time.Time{}

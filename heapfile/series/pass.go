@@ -123,13 +123,13 @@ func (m *merger) deliver(d inorder.Decoded) error {
 		return d.Err
 	}
 	if d.Snapshot == nil {
-		m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.Err, Named: f.named})
+		m.series.Problems = append(m.series.Problems, Problem{Path: f.Path, Err: d.Err, Named: f.Named})
 		return nil
 	}
 	if err := m.flush(); err != nil {
 		return err
 	}
-	head := &Head{Head: d.Snapshot.Head, File: f.name, position: f.position}
+	head := &Head{Head: d.Snapshot.Head, File: f.Name, position: f.position}
 	snap := &Snapshot{Head: head, Samples: d.Snapshot.Samples, Stacks: m.series.Stacks}
 	space := m.spaces.next(snap.Head, d.Snapshot.Mappings)
 	err := m.ids.of(d.Worker).apply(d.Snapshot, snap.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
@@ -139,7 +139,7 @@ func (m *merger) deliver(d inorder.Decoded) error {
 		return err
 	}
 	if m.repeats(snap) {
-		m.series.repeated = append(m.series.repeated, f.name.Seq)
+		m.series.repeated = append(m.series.repeated, f.Name.Seq)
 		return nil
 	}
 	m.files = append(m.files, f)

@@ -106,7 +106,7 @@ func (d *discovery) processes(known manifests, check func(more int64) error) []P
 	files := dropDuplicates(d.files)
 	summarize(files, check)
 	slices.SortStableFunc(files, func(a, b sourceFile) int {
-		return cmp.Or(cmp.Compare(a.name.Seq, b.name.Seq), a.recorded().Compare(b.recorded()))
+		return cmp.Or(cmp.Compare(a.Name.Seq, b.Name.Seq), a.recorded().Compare(b.recorded()))
 	})
 	known.owners(files)
 	for _, f := range files {
@@ -115,9 +115,9 @@ func (d *discovery) processes(known manifests, check func(more int64) error) []P
 		if !ok {
 			i = len(out)
 			index[key] = i
-			p := Process{PID: f.name.PID}
+			p := Process{PID: f.Name.PID}
 			if f.prefixed() {
-				p.Prefix = f.name.Prefix
+				p.Prefix = f.Name.Prefix
 			} else {
 				p.program, _ = programOf(f.summary)
 				if p.program != "" && slices.ContainsFunc(out, func(q Process) bool { return q.program == p.program }) {
@@ -138,11 +138,11 @@ func (d *discovery) processes(known manifests, check func(more int64) error) []P
 // prefixed reports whether the prefix of the name says which process wrote the file: the name has a
 // number, or it has a time and the content does not say which program wrote it.
 func (f *sourceFile) prefixed() bool {
-	return f.name.Seq >= 0 || !f.name.Time.IsZero() && f.summary != nil && !f.summary.Format.Profile()
+	return f.Name.Seq >= 0 || !f.Name.Time.IsZero() && f.summary != nil && !f.summary.Format.Profile()
 }
 
 func processKey(f sourceFile) string {
-	switch n := f.name; {
+	switch n := f.Name; {
 	case f.prefixed():
 		return fmt.Sprintf("%s\x00%d", n.Prefix, n.PID)
 	case n.PID != 0:
@@ -157,7 +157,7 @@ func processKey(f sourceFile) string {
 func summarize(files []sourceFile, check func(more int64) error) {
 	var unnumbered []*sourceFile
 	for i := range files {
-		if f := &files[i]; f.name.Seq < 0 && f.name.PID == 0 {
+		if f := &files[i]; f.Name.Seq < 0 && f.Name.PID == 0 {
 			unnumbered = append(unnumbered, f)
 		}
 	}
@@ -174,7 +174,7 @@ func (f *sourceFile) summarize(check func(more int64) error) error {
 	if f.summary != nil {
 		return nil
 	}
-	s, err := heapfile.ReadSummary(f.fs, f.entry, f.path, check)
+	s, err := heapfile.ReadSummary(f.FS, f.Entry, f.Path, check)
 	if err == nil {
 		f.summary = &s
 	}
@@ -184,7 +184,7 @@ func (f *sourceFile) summarize(check func(more int64) error) error {
 // recorded returns the time in the summary or else in the name, or the zero time.
 func (f *sourceFile) recorded() time.Time {
 	if f.summary == nil || f.summary.Recorded.IsZero() {
-		return f.name.Time
+		return f.Name.Time
 	}
 	return f.summary.Recorded
 }

@@ -34,9 +34,7 @@ type Recording struct {
 // processes, it reads their headers. The error is not nil only if nothing could be used. The caller
 // must close the recording.
 func Find(paths []string, o Options) (*Recording, error) {
-	d := discovery{stdin: o.Stdin, waiting: o.Waiting}
-	d.addAll(paths)
-	d.addSources(o.Sources, o.FS)
+	d := find(paths, o)
 	found := d.files
 	warnings, err := d.expand(o)
 	r := &Recording{found: found, Problems: d.problems, spool: d.spool, known: manifests{}}
@@ -106,7 +104,7 @@ func (r *Recording) usable(processes []Process, check func(more int64) error) []
 		var inuse []int64
 		p.files = slices.DeleteFunc(p.files, func(f sourceFile) bool {
 			if err := f.summarize(check); err != nil {
-				r.Problems = append(r.Problems, Problem{Path: f.path, Err: err, Named: f.named})
+				r.Problems = append(r.Problems, Problem{Path: f.Path, Err: err, Named: f.Named})
 				return true
 			}
 			inuse = append(inuse, f.summary.Total.InuseBytes)

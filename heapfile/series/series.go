@@ -188,14 +188,14 @@ func (s *Series) dropped() (out []manifest.Drop) {
 func (s *Series) Sources() []Source {
 	var out []Source
 	for _, f := range dropDuplicates(s.found) {
-		entry := f.entry
-		if _, copied := f.fs.(*spool.Spool); copied {
+		entry := f.Entry
+		if _, copied := f.FS.(*spool.Spool); copied {
 			entry = ""
 		}
-		out = append(out, Source{Path: f.path, Entry: entry, Named: f.named})
+		out = append(out, Source{Path: f.Path, Entry: entry, Named: f.Named})
 	}
 	return out
 }
 
 // Dir returns the directory of the snapshots.
-func (s *Series) Dir() string { return filepath.Dir(s.files[0].path) }
+func (s *Series) Dir() string { return filepath.Dir(s.files[0].Path) }

@@ -2,14 +2,18 @@
 
 package python
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/heaplapse/heaplapse/internal/holders/python/dicts"
+)
 
 // maxAttributes is the number of attributes from which on the dict of an object is taken for data. maxVariables limits
 // how many variables of a module are read.
 const maxAttributes, maxVariables = 1000, 1 << 14
 
 // attributes iterates over the attributes of an object that are not in slots.
-func (in *Interpreter) attributes(o object) iter.Seq[entry] {
+func (in *Interpreter) attributes(o object) iter.Seq[dicts.Entry] {
 	if values := in.values(o); values != 0 {
 		return in.entriesOf(in.read.Word(o.typ.address+in.cachedKeys), values)
 	}
@@ -19,7 +23,7 @@ func (in *Interpreter) attributes(o object) iter.Seq[entry] {
 			return in.dict(d.address)
 		}
 	}
-	return func(func(entry) bool) {}
+	return func(func(dicts.Entry) bool) {}
 }
 
 // values returns the address of the values of the attributes of an object that has no dict yet, or 0.
@@ -66,7 +70,7 @@ func (in *Interpreter) behindItems(o object) uint64 {
 	if n < 0 {
 		n = -n // an int
 	}
-	if uint64(n) > maxEntries || o.item > page {
+	if uint64(n) > dicts.MaxEntries || o.item > page {
 		return 0
 	}
 	end := (o.basic + uint64(n)*o.item + 7) &^ 7

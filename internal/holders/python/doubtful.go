@@ -12,39 +12,23 @@ import (
 
 // Doubtful is that of [graph.Content].
 func (in *Interpreter) Doubtful(b blocks.Range, list []graph.Part) []graph.Part {
-	d := doubts{b: b, list: in.noted(b, list), word: in.passes[1].Word}
+	d := doubts{graph.Parts{Block: b, List: in.noted(b, list)}, in.passes[1].Word}
 	o, ok := in.objectIn(b, d.word)
 	switch {
 	case !ok:
-		in.valuesPrefix(&d)
-		in.valuesOrder(&d)
-		in.keysSlack(&d)
+		in.dicts().Doubtful(&d.Parts, d.word)
 	case o.dead:
-		d.add(o.address+headSize, b.End)
+		d.Add(o.address+headSize, b.End)
 	default:
 		in.objectParts(&d, o)
 	}
-	return d.list
+	return d.List
 }
 
 // doubts collects the doubtful parts of a block.
 type doubts struct {
-	b    blocks.Range
-	list []graph.Part
+	graph.Parts
 	word words
-}
-
-func (d *doubts) add(from, to uint64) {
-	if to = min(to, d.b.End); from < to && from >= d.b.Start {
-		d.list = append(d.list, graph.Part{Range: blocks.Range{Start: from, End: to}})
-	}
-}
-
-// addEvery adds a word of each element of an array.
-func (d *doubts) addEvery(from, to, every uint64) {
-	if to = min(to, d.b.End); from < to && from >= d.b.Start {
-		d.list = append(d.list, graph.Part{Range: blocks.Range{Start: from, End: to}, Every: every})
-	}
 }
 
 // noted appends what lists and deques have said of a block. Blocks are asked for by address.
@@ -69,78 +53,6 @@ func take(ranges *[]blocks.Range, b blocks.Range, list []graph.Part, every uint6
 	return list
 }
 
-// valuesPrefix adds what is before the values of attributes in 3.11 and 3.12: the order in which they were set, one
-// byte each, backwards from the number of attributes and the size of the prefix. The rest is not initialized. A
-// prefix of 8 bytes has no address, because of its last byte.
-func (in *Interpreter) valuesPrefix(d *doubts) {
-	const most, least, largest = 30, 16, 32
-	if in.minor != 11 && in.minor != 12 {
-		return
-	}
-	for n := uint64(least); n <= largest && n < d.b.Size(); n += 8 {
-		last, _ := d.word(d.b.Start + n - 8)
-		if last>>56 == n && last>>48&0xff <= most {
-			d.add(d.b.Start, d.b.Start+n)
-			return
-		}
-	}
-}
-
-// valuesOrder adds what is around the values of attributes in 3.13: {capacity, number, embedded, valid}, a byte each,
-// in a word whose rest is not initialized, and behind them the order in which they were set.
-func (in *Interpreter) valuesOrder(d *doubts) {
-	const largest, alignment = 30, 16
-	first, _ := d.word(d.b.Start)
-	capacity, n, embedded := first&0xff, first>>8&0xff, first>>16&0xff
-	end := 8 + 8*capacity
-	if in.minor < 13 || capacity == 0 || capacity > largest || n > capacity || embedded != 0 ||
-		d.b.Size() < end+capacity || d.b.Size() > end+capacity+2*alignment {
-		return
-	}
-	d.add(d.b.Start, d.b.Start+8)
-	d.add(d.b.Start+end, d.b.End)
-}
-
-// keysSlack adds what is behind the entries of the keys of a dict, and the hashes of the keys. They are recognized by
-// their numbers: the entries in use and the usable ones are two thirds of the size, a power of 2, or fewer if objects
-// share them.
-func (in *Interpreter) keysSlack(d *doubts) {
-	const head, largest = 40, 1 << 32
-	if d.b.Size() < head {
-		return
-	}
-	count, _ := d.word(d.b.Start)
-	second, _ := d.word(d.b.Start + 8)
-	used, _ := d.word(d.b.Start + in.entries)
-	usable, _ := d.word(d.b.Start + in.entries - 8)
-	if count == 0 || count > largest || used > largest || usable > largest {
-		return
-	}
-	slots, indices, stride, shared := second, second, uint64(24), false
-	if in.minor >= 11 {
-		logSlots, logIndices := second&0xff, second>>8&0xff
-		if logSlots > 32 || logIndices > 35 {
-			return
-		}
-		slots, indices = 1<<logSlots, 1<<logIndices
-		if kind := second >> 16 & 0xff; kind != 0 {
-			stride, shared = 16, kind == 2
-		}
-	} else if slots <= largest {
-		indices = slots * indexWidth(slots)
-	}
-	entries := slots * 2 / 3
-	isPower := slots&(slots-1) == 0
-	if slots < 8 || slots > largest || !isPower || used+usable > entries || used+usable != entries && !shared {
-		return
-	}
-	first := d.b.Start + in.indices + indices
-	if stride == 24 {
-		d.addEvery(first, first+stride*entries, stride) // hashes, which are addresses if the keys are
-	}
-	d.add(first+stride*entries, d.b.End)
-}
-
 // objectParts adds the doubtful words of an object.
 func (in *Interpreter) objectParts(d *doubts, o object) {
 	if o.exact && (o.kind == strKind || o.kind == bytesKind || o.kind == intKind) && in.isWhole(d, o) {
@@ -148,37 +60,37 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 		return
 	}
 	end := in.end(d, o)
-	d.add(o.address+end, d.b.End)
-	if n := len(d.list); n > 0 && end < d.b.Size() && o.exact && in.hasAddress(d, d.list[n-1].Range) {
-		d.list[n-1].None = in.isTracked(d, o)
+	d.Add(o.address+end, d.Block.End)
+	if n := len(d.List); n > 0 && end < d.Block.Size() && o.exact && in.hasAddress(d, d.List[n-1].Range) {
+		d.List[n-1].None = in.isTracked(d, o)
 	}
 	switch {
 	case o.kind.isWeakRef():
 		in.weakRef(d, o)
 	case o.kind == strKind:
-		d.add(o.address+size, o.address+strState+8)
+		d.Add(o.address+size, o.address+strState+8)
 	case o.exact && o.kind == tupleKind:
-		d.add(o.address+size, o.address+in.tupleItems)
+		d.Add(o.address+size, o.address+in.tupleItems)
 	case o.kind == setKind || o.kind == frozenSetKind:
 		const small = 8
 		table, end := o.address+setSmallTable, o.address+setSmallTable+setEntry*small
 		if in.read.Word(o.address+setTable) == table {
-			d.addEvery(table+8, end, setEntry) // hashes
+			d.AddEvery(table+8, end, setEntry) // hashes
 		} else {
-			d.add(table, end) // the set has grown, and has left its elements there
+			d.Add(table, end) // the set has grown, and has left its elements there
 		}
 	case o.kind == frameKind:
 		in.frame(d, o)
 	case o.kind == codeKind && in.codeBytes != 0:
 		// The interpreter keeps what it has found out between the instructions.
-		d.add(o.address+in.codeBytes, d.b.End)
+		d.Add(o.address+in.codeBytes, d.Block.End)
 	}
 	in.uninitialized(d, o)
 	if o.weakOffset > 0 && !o.kind.isWeakRef() {
-		d.add(o.address+uint64(o.weakOffset), o.address+uint64(o.weakOffset)+8)
+		d.Add(o.address+uint64(o.weakOffset), o.address+uint64(o.weakOffset)+8)
 	}
 	if in.minor >= 12 && o.flags&managedWeakRef != 0 {
-		d.add(d.b.Start, d.b.Start+8)
+		d.Add(d.Block.Start, d.Block.Start+8)
 	}
 }
 
@@ -213,7 +125,7 @@ func (in *Interpreter) isWhole(d *doubts, o object) bool {
 		return false
 	}
 	n, _ := d.word(o.address + size)
-	room := d.b.End - o.address
+	room := d.Block.End - o.address
 	switch o.kind {
 	case intKind:
 		const tagBits = 3
@@ -233,28 +145,28 @@ func (in *Interpreter) isWhole(d *doubts, o object) bool {
 // data adds the words of an object with data only, and what is behind it in its block: they are certainly none. A str
 // may refer to its text in other encodings.
 func (in *Interpreter) data(d *doubts, o object) {
-	from := len(d.list)
+	from := len(d.List)
 	if o.kind != strKind {
-		d.add(o.address+size, d.b.End)
+		d.Add(o.address+size, d.Block.End)
 	} else {
 		state, _ := d.word(o.address + strState)
-		d.add(o.address+size, o.address+strState+8)
-		d.add(o.address+in.text(uint32(state)), d.b.End)
+		d.Add(o.address+size, o.address+strState+8)
+		d.Add(o.address+in.text(uint32(state)), d.Block.End)
 	}
-	for i := range d.list[from:] {
-		d.list[from+i].None = true
+	for i := range d.List[from:] {
+		d.List[from+i].None = true
 	}
 }
 
 // uninitialized adds words of an object that are not initialized, or of which only a part is.
 func (in *Interpreter) uninitialized(d *doubts, o object) {
-	word := func(offset uint64) { d.add(o.address+offset, o.address+offset+8) }
+	word := func(offset uint64) { d.Add(o.address+offset, o.address+offset+8) }
 	const viewInternal, generatorRuns, originBefore = 128, 24, 16
 	const teeRead, teeValues = 24, 40
 	switch {
 	case o.kind == teeDataKind:
 		n, _ := d.word(o.address + teeRead) // 32 bits
-		d.add(o.address+teeValues+8*(n&0xffffffff), d.b.End)
+		d.Add(o.address+teeValues+8*(n&0xffffffff), d.Block.End)
 	case o.kind == memoryViewKind:
 		word(viewInternal)
 	case o.kind == functionKind && in.minor >= 11:
@@ -267,14 +179,14 @@ func (in *Interpreter) uninitialized(d *doubts, o object) {
 	if in.minor >= 13 && o.flags&inlineValues != 0 {
 		word(o.basic)
 		capacity, _ := d.word(o.address + o.basic)
-		d.add(o.address+o.basic+8+8*(capacity&0xff), d.b.End)
+		d.Add(o.address+o.basic+8+8*(capacity&0xff), d.Block.End)
 	}
 }
 
 // end returns the offset of the end of the references of an object. It is far away if that is not known.
 func (in *Interpreter) end(d *doubts, o object) uint64 {
 	n, _ := d.word(o.address + size)
-	n = min(n, d.b.Size())
+	n = min(n, d.Block.Size())
 	switch {
 	case o.exact && (o.kind == bytesKind || o.kind == intKind || o.kind == floatKind):
 		return size // it may be the items of a list that look like an object
@@ -307,7 +219,7 @@ func (in *Interpreter) frameEnd(d *doubts, frame, state uint64) uint64 {
 	}
 	top, _ := d.word(frame + frameTop)
 	if in.minor >= 14 {
-		if start := frame - in.generatorFrame; d.b.Contains(top) && top > frame && int8(w>>(state%8*8)) < 0 {
+		if start := frame - in.generatorFrame; d.Block.Contains(top) && top > frame && int8(w>>(state%8*8)) < 0 {
 			return top - start
 		}
 	} else if n := int32(top); n >= 0 {
@@ -321,19 +233,19 @@ func (in *Interpreter) frame(d *doubts, o object) {
 	if in.minor >= 11 {
 		// The data of a frame that runs is on the data stack.
 		if data, _ := d.word(o.address + frameFrame); data != o.address+in.frameData {
-			d.add(o.address+in.frameData, d.b.End)
+			d.Add(o.address+in.frameData, d.Block.End)
 		}
 		return
 	}
 	if in.runs(o.address, d.word) {
-		d.add(o.address+headSize, d.b.End) // it is a root of its own
+		d.Add(o.address+headSize, d.Block.End) // it is a root of its own
 		return
 	}
 	const alignment = 7
-	d.add(o.address+(in.frameRuns+1+alignment)&^alignment, o.address+in.frameLocals) // stack of blocks
+	d.Add(o.address+(in.frameRuns+1+alignment)&^alignment, o.address+in.frameLocals) // stack of blocks
 	const top = 72                                                                   // addresses
 	if end, _ := d.word(o.address + top); in.minor < 10 && end != 0 {
-		d.add(end, d.b.End)
+		d.Add(end, d.Block.End)
 		return
 	}
 	from, _ := d.word(o.address + frameStack)
@@ -342,21 +254,21 @@ func (in *Interpreter) frame(d *doubts, o object) {
 		n, _ := d.word(o.address + depth)
 		from += 8 * uint64(max(int32(n), 0))
 	}
-	d.add(from, d.b.End)
+	d.Add(from, d.Block.End)
 }
 
 // weakRef adds the references of a weak reference that keep nothing in use. They are certainly none if the object
 // has the weak reference in its list.
 func (in *Interpreter) weakRef(d *doubts, o object) {
 	const to, previous, end = 16, 40, 56
-	from := len(d.list)
-	d.add(o.address+to, o.address+to+8)
-	d.add(o.address+previous, o.address+end)
+	from := len(d.List)
+	d.Add(o.address+to, o.address+to+8)
+	d.Add(o.address+previous, o.address+end)
 	target, _ := d.word(o.address + to)
 	before, _ := d.word(o.address + previous)
 	if in.isListed(target, before, o.address) {
-		for i := range d.list[from:] {
-			d.list[from+i].None = true
+		for i := range d.List[from:] {
+			d.List[from+i].None = true
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
+	"github.com/heaplapse/heaplapse/internal/holders/python/dicts"
 )
 
 // Offsets from 3.11 on.
@@ -195,7 +196,7 @@ func (c code) variable(i uint64) string {
 		if i < n {
 			return identifier(c.in.str(c.in.read.Word(tuple + c.in.tupleItems + 8*i)))
 		}
-		if i -= n; n > maxEntries {
+		if i -= n; n > dicts.MaxEntries {
 			break
 		}
 	}

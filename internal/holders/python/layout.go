@@ -20,8 +20,6 @@ type layout struct {
 	tupleItems uint64
 	// Sizes of a str before its text, if that is ASCII, and if it is not.
 	ascii, compact uint64
-	// In the keys of a dict: number of entries, and indices.
-	entries, indices uint64
 	// In functions.
 	functionCode, closure, defaults, keywordDefaults, functionDict, globals uint64
 	// In code: its name, file and first line.
@@ -47,7 +45,6 @@ var layouts = map[int]layout{8: in38, 9: in39(), 10: in310(), 11: in311, 12: in3
 
 var in38 = layout{
 	minor: 8, typeSize: 880, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72,
-	entries: 32, indices: 40,
 	functionCode: 16, closure: 48, defaults: 32, keywordDefaults: 40, functionDict: 72, globals: 24,
 	codeName: 112, codeFile: 104, codeLine: 40, traceback: 32, context: 40, cause: 48,
 	frameLocals: 360, frameRuns: 116,
@@ -68,7 +65,6 @@ func in310() layout {
 
 var in311 = layout{
 	minor: 11, typeSize: 904, qualname: 864, cachedKeys: 872, tupleItems: 24, ascii: 48, compact: 72,
-	entries: 24, indices: 32,
 	functionCode: 48, closure: 72, defaults: 56, keywordDefaults: 64, functionDict: 88, globals: 16,
 	codeName: 128, codeFile: 112, codeLine: 72, traceback: 40, context: 48, cause: 56,
 	variables: 76, stackSize: 68, codeBytes: 184,

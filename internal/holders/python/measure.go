@@ -42,11 +42,11 @@ func (in *Interpreter) limitAttribute(o object) (length, limit int64) {
 		if n++; n > most {
 			break
 		}
-		switch in.str(e.key) {
+		switch in.str(e.Key) {
 		case "maxsize", "_maxsize", "_Cache__maxsize":
-			limit = in.integer(e.value)
+			limit = in.integer(e.Value)
 		case "queue", "_queue", "_Cache__data":
-			if inner, ok := in.object(e.value); ok && inner.kind != otherKind {
+			if inner, ok := in.object(e.Value); ok && inner.kind != otherKind {
 				length, _ = in.measure(inner)
 			}
 		}

@@ -39,11 +39,11 @@ func (in *Interpreter) addModules(d uint64) {
 	}
 	var list []module
 	for e := range in.dict(d) {
-		if o, ok := in.object(e.value); !ok || o.before == 0 {
+		if o, ok := in.object(e.Value); !ok || o.before == 0 {
 			continue // None, for a module that must not be imported
 		}
-		m := module{address: e.value}
-		if name := in.str(e.key); isQualified(name) {
+		m := module{address: e.Value}
+		if name := in.str(e.Key); isQualified(name) {
 			m.name = name
 		}
 		i, known := seen[m.address]

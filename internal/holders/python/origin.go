@@ -48,10 +48,10 @@ func (in *Interpreter) readHoldings() {
 				break
 			}
 			total++
-			known := in.byVariable[e.value]
+			known := in.byVariable[e.Value]
 			twice := len(known) > 0 && known[len(known)-1].module == i
-			if name := in.str(e.key); !twice && isIdentifier(name) {
-				in.byVariable[e.value] = append(known, holding{i, name})
+			if name := in.str(e.Key); !twice && isIdentifier(name) {
+				in.byVariable[e.Value] = append(known, holding{i, name})
 			}
 		}
 	}

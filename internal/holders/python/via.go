@@ -2,7 +2,11 @@
 
 package python
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/heaplapse/heaplapse/internal/holders/python/dicts"
+)
 
 // part returns the role of an object for the object of the last step, and what is before the names of variables
 // in it. The role is plain if it has a step of its own.
@@ -92,14 +96,14 @@ func (w *walker) name(o object) string {
 }
 
 // variable names the variable that has an object. Of too many attributes, none is named: they are data.
-func (w *walker) variable(o object, list iter.Seq[entry], sign string) string {
+func (w *walker) variable(o object, list iter.Seq[dicts.Entry], sign string) string {
 	n := 0
 	for e := range list {
 		if n++; n > maxVariables || n > maxAttributes && w.at.kind == otherKind {
 			break
 		}
-		if e.value == o.address {
-			return sign + identifier(w.in.str(e.key))
+		if e.Value == o.address {
+			return sign + identifier(w.in.str(e.Key))
 		}
 	}
 	return ""

@@ -25,7 +25,7 @@
 //	limit      when the process reaches a memory limit
 //	losses     what memcheck and LeakSanitizer found at the same sites
 //	process    the verdict on one process, which outlives its series
-//	processtable   a row for each process of the recording
+//	processtable   a row for each process of the recording, for package processtable
 //	pool       what the other processes of a program show of a site
 //	json, csv, markdown   the other formats
 //

@@ -6,7 +6,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/processes"
-	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -160,26 +159,12 @@ func plural(n int, one, many string) string {
 
 // markdownProcesses writes the table of processes, and which one the rest is about.
 func (g *Report) markdownProcesses(p *text.Printer) {
-	all := g.processRows()
-	if all == nil {
+	t := g.processTable()
+	if t == nil {
 		return
 	}
-	unit, _ := g.RateUnit()
 	p.Linef("")
-	p.Linef("| process | command | verdict | snapshots | growth | per %s | now | site |", unit)
-	p.Linef("|---|---|---|--:|--:|--:|--:|---|")
-	rows := withCommands(text.FirstRows(all, g.Top), 60)
-	for _, r := range rows {
-		if r.Verdict == string(verdict.SeriesLeak) {
-			r.Label = "**" + r.Label + "**"
-		}
-		p.Linef("| %s | %s | %s | %d | %s | %s | %s | %s |", text.EscapeMarkdown(r.Name),
-			text.Code(r.Command, 60), r.Label, r.Snapshots, r.Growth, r.Rate, r.Now, text.EscapeMarkdown(r.Site))
-	}
-	if more := len(all) - len(rows); more > 0 {
-		p.Linef("")
-		p.Linef("… and %s.", units.CountOf(more, "more process", "more processes"))
-	}
+	t.Markdown(p, g.Top)
 	p.Linef("")
 	p.Linef("%s", text.Sentence(g.shown()))
 }

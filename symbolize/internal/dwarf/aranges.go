@@ -41,7 +41,7 @@ func (u *unit) readArangesSet(c *encoding.Cursor, start uint64) {
 	for !c.Failed && c.Off < uint64(len(c.Data)) {
 		lo := c.Uint(u.AddrSize)
 		if size := c.Uint(u.AddrSize); !c.Failed {
-			u.ranges = u.appendRange(u.ranges, lo, lo+size)
+			u.ranges = u.AppendRange(u.ranges, lo, lo+size)
 		}
 	}
 	u.hasRanges = u.hasRanges || len(u.ranges) > 0

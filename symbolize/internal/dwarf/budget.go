@@ -5,7 +5,7 @@ import "sync/atomic"
 // budget limits the work that crafted sections can cause. Thousands of entries may refer to one
 // range list, and thousands of units to one line program or to overlapping abbreviation tables.
 // Compilers rarely share them, so a small multiple of the section's size is enough for real files.
-type budget struct{ ranges, lines, abbrevs, names, frames, types, locations atomic.Int64 }
+type budget struct{ lines, abbrevs, names, frames, types atomic.Int64 }
 
 const (
 	// budgetTimes is the number of times that one lookup may read a section.
@@ -23,12 +23,14 @@ const (
 	framesTimes = 64
 )
 
+// limit returns the budget for a section of a size.
+func limit(size int) int { return budgetFloor + budgetTimes*size }
+
 func (d *Data) renewBudget() {
-	d.budget.ranges.Store(int64(budgetFloor + budgetTimes*(len(d.sec.Ranges)+len(d.sec.RngLists))))
-	d.budget.locations.Store(int64(budgetFloor + budgetTimes*(len(d.sec.Loc)+len(d.sec.LocLists))))
+	d.sec.Renew(limit)
 	d.budget.names.Store(int64(namesFloor + budgetTimes*(len(d.sec.Info)+len(d.sec.Str)+len(d.sec.LineStr))))
 	d.budget.types.Store(int64(typesFloor + budgetTimes*len(d.sec.Info)))
-	d.budget.lines.Store(int64(budgetFloor + budgetTimes*len(d.sec.Line)))
+	d.budget.lines.Store(int64(limit(len(d.sec.Line))))
 }
 
 // spend subtracts n from a part of the budget. It reports whether the budget allowed for n.

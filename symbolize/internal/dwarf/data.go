@@ -6,12 +6,13 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/interval"
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/values"
 )
 
 // Data is the debug information of one file. It is not safe for concurrent use. [Data.Lookup] uses
 // several goroutines itself.
 type Data struct {
-	sec    Sections
+	sec    values.File
 	alt    *Data // dwz's supplementary file, or nil
 	split  func(dwoName, compDir string, id uint64) *Data
 	repeat bool // see Options.RepeatDir
@@ -63,21 +64,24 @@ func New(sec Sections, o Options) *Data {
 
 func newPart(sec Sections, o Options, p part) *Data {
 	d := &Data{
-		sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard,
+		sec: values.File{Sections: sec}, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard,
 		abbrevs: map[abbrevKey]*encoding.Table{}, variables: o.Variables, part: p,
 	}
 	d.parts = &[numParts]*Data{}
 	d.parts[p] = d
+	if o.Alt != nil {
+		d.sec.AltStr = o.Alt.sec.Str
+	}
 	d.renewBudget()
-	d.budget.abbrevs.Store(int64(budgetFloor + budgetTimes*len(sec.Abbrev)))
+	d.budget.abbrevs.Store(int64(limit(len(sec.Abbrev))))
 	if err := d.parseUnits(); err != nil {
 		d.Faults = append(d.Faults, err)
 	}
 	if err := d.readAranges(); err != nil {
 		d.Faults = append(d.Faults, err)
 	}
-	if d.budget.ranges.Load() < 0 {
-		d.Faults = append(d.Faults, errSharedRanges)
+	if err := d.sec.Fault(); err != nil {
+		d.Faults = append(d.Faults, err)
 	}
 	var ranged []*unit
 	for _, u := range d.units {

@@ -124,7 +124,7 @@ func (d *Data) definitions() []definition {
 
 // appendDefinitions adds the structures of a unit, up to the first malformed entry.
 func (u *unit) appendDefinitions(list []definition) []definition {
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	for c.Off < u.end {
 		start := c.Off
 		code := c.Uleb()

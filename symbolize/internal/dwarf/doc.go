@@ -8,20 +8,19 @@
 //
 // Sources: DWARF 5, 4 and 2 (dwarfstd.org), the GNU extensions for split DWARF
 // (gcc.gnu.org/wiki/DebugFission) and for the supplementary files of dwz. Package encoding has the
-// encoding of numbers, values and entries.
+// encoding of numbers, values and entries, and package values follows values into other sections.
 package dwarf
 
-import "github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+import (
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/values"
+)
 
 // FormatError reports that a section does not follow the DWARF format at an offset.
 type FormatError = encoding.FormatError
 
 // Sections holds the debug sections of an ELF file, decompressed. A missing section is nil.
-type Sections struct {
-	Info, Abbrev, Line, Str, LineStr, StrOffsets, Addr, Ranges, RngLists, Aranges []byte
-	Types                                                                         []byte // type units of DWARF 4
-	Loc, LocLists                                                                 []byte // location lists
-}
+type Sections = values.Sections
 
 func formatError(section string, off uint64, msg string) error {
 	return &FormatError{Section: section, Offset: off, Msg: msg}

@@ -75,8 +75,8 @@ func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 		w = walker{u: u, claims: interval.NewClaims(addrs), thorough: true}
 		err = w.run()
 	}
-	if err == nil && u.data.budget.ranges.Load() < 0 {
-		err = errSharedRanges
+	if err == nil {
+		err = u.File.Fault()
 	}
 	if err == nil && u.data.budget.names.Load() < 0 {
 		err = errSharedNames
@@ -151,7 +151,7 @@ func (w *walker) run() error {
 // walk reads the entries of the unit one by one, with an explicit stack.
 func (w *walker) walk() error {
 	u := w.u
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	stack := make([]scope, 0, 64)
 	for c.Off < u.end {
 		start := c.Off
@@ -247,7 +247,7 @@ func (w *walker) subprogram(c *encoding.Cursor, a *encoding.Abbrev, start uint64
 	if c.Failed {
 		return scope{}, false
 	}
-	ranges := w.u.rangesOf(&e)
+	ranges := w.u.Ranges(&e)
 	if !containsAny(ranges, w.claims.Addrs) {
 		return scope{}, !w.passOver(c, a, &e)
 	}
@@ -262,7 +262,7 @@ func (w *walker) inlined(c *encoding.Cursor, a *encoding.Abbrev, top scope, star
 	if c.Failed {
 		return scope{}, false
 	}
-	ranges := w.u.rangesOf(&e)
+	ranges := w.u.Ranges(&e)
 	// A call without ranges may contain calls with ranges: DWARF 2 cannot describe calls in several
 	// pieces, and gcc -gstrict-dwarf omits what it cannot describe.
 	// In Go before 1.20, a call may have ranges outside of those of the call that it is inlined into.
@@ -321,7 +321,7 @@ func (u *unit) nameText(v encoding.Value) string {
 	if u.data.budget.names.Load() < 0 {
 		return ""
 	}
-	s := u.str(v)
+	s := u.Text(v)
 	spend(&u.data.budget.names, len(s))
 	return s
 }

@@ -220,25 +220,3 @@ func FuzzLine(f *testing.F) {
 		requireLawful(t, New(Sections{Info: unitOf(version, line), Abbrev: dwarftest.Abbrevs(), Line: line}, Options{}))
 	})
 }
-
-// FuzzRanges reads lists of any bytes. No range is empty or belongs to code that the linker
-// dropped.
-func FuzzRanges(f *testing.F) {
-	f.Add([]byte(dwarftest.Bytes{}.U64(0x10, 0x20, ^uint64(0), 0x5000, 1, 9, 0, 0)), uint64(0), true)
-	f.Add([]byte(dwarftest.Bytes{1, 1, 4, 1, 2, 7}.U64(0x10).Uleb(1).U8(0)), uint64(0), false)
-	f.Add([]byte(dwarftest.Bytes{}.U32(4).U8(3, 0, 9, 0)), uint64(0), false)
-	f.Fuzz(func(t *testing.T, list []byte, off uint64, old bool) {
-		u := unitWith(5, Sections{RngLists: list, Addr: dwarftest.Bytes{}.U64(0x2000, 0, 1, ^uint64(0))})
-		if old {
-			u = unitWith(4, Sections{Ranges: list})
-		}
-		for _, form := range []encoding.Form{encoding.FormSecOffset, encoding.FormRnglistx} {
-			got := u.rangesOf(&encoding.Entry{Ranges: value(form, off)})
-			require.LessOrEqual(t, len(got), len(list)+1)
-			for _, r := range got {
-				require.Less(t, r.Lo, r.Hi)
-				require.Greater(t, r.Lo, uint64(1))
-			}
-		}
-	})
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/interval"
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/location"
 )
 
 // Local is a variable of a function while the function is at one address.
@@ -98,7 +99,7 @@ type localWalker struct {
 
 func (w *localWalker) walk() error {
 	u := w.u
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	var stack []localScope
 	for c.Off < u.end && len(w.found) < maxLocals {
 		if u.data.localEntries++; u.data.localEntries > maxLocalEntries {
@@ -150,21 +151,21 @@ func (w *localWalker) entry(c *encoding.Cursor, a *encoding.Abbrev, top localSco
 	}
 	switch a.Tag {
 	case encoding.TagSubprogram:
-		if holdsAddress(w.u.rangesOf(&e), w.pc) {
+		if holdsAddress(w.u.Ranges(&e), w.pc) {
 			w.functions++
-			l := &level{name: w.u.nameOf(&e, start, 0), frameBase: w.u.expressionAt(e.FrameBase, w.pc)}
+			l := &level{name: w.u.nameOf(&e, start, 0), frameBase: w.u.Expression(e.FrameBase, w.pc)}
 			return localScope{l, true}, true
 		}
 		sibling, _ := w.u.localRef(e.Sibling)
 		return localScope{}, a.Children && (w.thorough || !jump(c, sibling))
 	case encoding.TagInlined:
-		if top.level != nil && holdsAddress(w.u.rangesOf(&e), w.pc) {
+		if top.level != nil && holdsAddress(w.u.Ranges(&e), w.pc) {
 			top.callFile, top.callLine, top.calls = e.CallFile.U, e.CallLine.U, true
 			return localScope{&level{name: w.u.nameOf(&e, start, 0), frameBase: top.frameBase}, true}, true
 		}
 		return localScope{top.level, false}, true
 	case encoding.TagLexicalBlock:
-		return localScope{top.level, top.level != nil && holdsAddress(w.u.rangesOf(&e), w.pc)}, true
+		return localScope{top.level, top.level != nil && holdsAddress(w.u.Ranges(&e), w.pc)}, true
 	}
 	if top.holds {
 		w.variable(e, top.level, start)
@@ -191,7 +192,7 @@ func (w *localWalker) variable(e encoding.Entry, in *level, start uint64) {
 	u := w.u
 	l := Local{
 		Parameter: e.Abbrev.Tag == encoding.TagParameter, Function: in.name.name, Linkage: in.name.linkage,
-		level: in, off: start, frameBase: in.frameBase, location: u.expressionAt(e.Location, w.pc),
+		level: in, off: start, frameBase: in.frameBase, location: u.Expression(e.Location, w.pc),
 	}
 	if len(l.location) == 0 {
 		return
@@ -250,245 +251,7 @@ func (u *unit) localName(e encoding.Entry) string {
 	return ""
 }
 
-// Frame has the values on which the locations of variables depend.
-type Frame struct {
-	// CFA is the address of the frame (DWARF 5 section 6.4).
-	CFA uint64
-	// Registers has those that are known, by their numbers.
-	Registers map[uint64]uint64
-}
-
-// Part is a part of a variable that is in memory.
-type Part struct {
-	// Offset is that in the variable.
-	Offset uint64
-	// Size is in bytes, or 0 if the part is the whole variable.
-	Size    uint64
-	Address uint64
-}
-
 // Parts returns the parts of a variable that are in memory.
-func (l *Local) Parts(f Frame) (list []Part) {
-	c := encoding.Cursor{Data: l.location}
-	base, hasBase := frameBase(l.frameBase, f)
-	offset := uint64(0)
-	for range maxLocals {
-		addr, inMemory, known := location(&c, f, base, hasBase)
-		switch {
-		case !known:
-			return list
-		case c.Off == uint64(len(c.Data)):
-			if inMemory && offset == 0 {
-				list = append(list, Part{Address: addr})
-			}
-			return list
-		}
-		c.U8() // DW_OP_piece
-		size := c.Uleb()
-		if c.Failed || size > 1<<32 {
-			return list
-		}
-		if inMemory && size > 0 {
-			list = append(list, Part{Offset: offset, Size: size, Address: addr})
-		}
-		offset += size
-	}
-	return list
-}
-
-// frameBase returns what DW_AT_frame_base stands for.
-func frameBase(expression []byte, f Frame) (addr uint64, ok bool) {
-	c := encoding.Cursor{Data: expression}
-	switch op := c.U8(); {
-	case op == opCallFrameCFA:
-		addr, ok = f.CFA, true
-	case op >= opReg0 && op <= opReg31:
-		addr, ok = f.Registers[uint64(op-opReg0)]
-	case op >= opBreg0 && op <= opBreg31:
-		addr, ok = f.Registers[uint64(op-opBreg0)]
-		addr += uint64(c.Sleb())
-	}
-	return addr, ok && !c.Failed && c.Off == uint64(len(expression))
-}
-
-// location reads a location up to the end or to DW_OP_piece. It is in memory if it is an address relative to the frame
-// or to a register. known is false if something is not understood.
-func location(c *encoding.Cursor, f Frame, base uint64, hasBase bool) (addr uint64, inMemory, known bool) {
-	for n := 0; c.Off < uint64(len(c.Data)); n++ {
-		op := c.Data[c.Off]
-		if op == opPiece {
-			return addr, inMemory, true
-		}
-		c.U8()
-		switch {
-		case n == 0 && op == opFbreg:
-			addr, inMemory = base+uint64(c.Sleb()), hasBase
-		case n == 0 && op >= opBreg0 && op <= opBreg31:
-			addr, inMemory = f.Registers[uint64(op-opBreg0)]
-			addr += uint64(c.Sleb())
-		case op == opPlusUconst:
-			addr += c.Uleb()
-		default:
-			inMemory = false
-			if !skipOperands(c, op) {
-				return 0, false, false
-			}
-		}
-		if c.Failed {
-			return 0, false, false
-		}
-	}
-	return addr, inMemory, true
-}
-
-// Further operations of location expressions.
-const (
-	opDeref         = 0x06
-	opConst1u       = 0x08
-	opConst8s       = 0x0f
-	opConstu        = 0x10
-	opConsts        = 0x11
-	opAnd           = 0x1a
-	opPlus          = 0x22
-	opShl           = 0x24
-	opXor           = 0x27
-	opLit0          = 0x30
-	opReg0          = 0x50
-	opReg31         = 0x6f
-	opBreg0         = 0x70
-	opBreg31        = 0x8f
-	opRegx          = 0x90
-	opFbreg         = 0x91
-	opPiece         = 0x93
-	opCallFrameCFA  = 0x9c
-	opImplicitValue = 0x9e
-	opStackValue    = 0x9f
-	opEntryValue    = 0xa3
-	opGNUEntryValue = 0xf3
-)
-
-// skipOperands moves behind the operands of an operation whose result is not wanted.
-func skipOperands(c *encoding.Cursor, op byte) bool {
-	switch {
-	case op == opDeref, op >= opAnd && op <= opPlus, op >= opShl && op <= opXor, op >= opLit0 && op <= opReg31,
-		op == opStackValue:
-	case op == opAddr:
-		return false
-	case op >= opConst1u && op <= opConst8s:
-		c.Skip(1 << ((op - opConst1u) / 2))
-	case op == opConstu, op == opRegx:
-		c.Uleb()
-	case op == opConsts, op >= opBreg0 && op <= opBreg31, op == opFbreg:
-		c.Sleb()
-	case op == opImplicitValue, op == opEntryValue, op == opGNUEntryValue:
-		c.Skip(c.Uleb())
-	default:
-		return false
-	}
-	return true
-}
-
-// expressionAt returns the expression of an attribute, which may be a list, at an address.
-func (u *unit) expressionAt(v encoding.Value, pc uint64) []byte {
-	c := encoding.At(u.data.sec.Info[:u.end], v.U)
-	switch v.Form {
-	case encoding.FormExprloc, encoding.FormBlock:
-		return take(&c, c.Uleb())
-	case encoding.FormBlock1:
-		return take(&c, uint64(c.U8()))
-	case encoding.FormBlock2:
-		return take(&c, uint64(c.U16()))
-	case encoding.FormLoclistx:
-		c = encoding.At(u.data.sec.LocLists, u.loclistsBase+v.U*uint64(u.OffsetSize()))
-		if off := u.loclistsBase + c.Word(u.Is64); !c.Failed {
-			return u.fromList(off, pc)
-		}
-	case encoding.FormSecOffset:
-		if u.Version >= 5 {
-			return u.fromList(v.U, pc)
-		}
-		return u.fromOldList(v.U, pc)
-	case encoding.FormData4, encoding.FormData8:
-		if u.Version < 4 {
-			return u.fromOldList(v.U, pc)
-		}
-	}
-	return nil
-}
-
-// take returns the next bytes.
-func take(c *encoding.Cursor, size uint64) []byte {
-	start := c.Off
-	if c.Skip(size); c.Failed {
-		return nil
-	}
-	return c.Data[start:c.Off]
-}
-
-// fromOldList reads a list of .debug_loc (DWARF 4 section 2.6.2).
-func (u *unit) fromOldList(off, pc uint64) []byte {
-	base, escape := u.lowPC, ^uint64(0)
-	if u.AddrSize == 4 {
-		escape = 1<<32 - 1
-	}
-	c := encoding.At(u.data.sec.Loc, off)
-	for spend(&u.data.budget.locations, 1) {
-		lo, hi := c.Uint(u.AddrSize), c.Uint(u.AddrSize)
-		switch {
-		case c.Failed || lo == 0 && hi == 0:
-			return nil
-		case lo == escape:
-			base = hi
-			continue
-		}
-		if e := take(&c, uint64(c.U16())); base+lo <= pc && pc < base+hi {
-			return e
-		}
-	}
-	return nil
-}
-
-// fromList reads a list of .debug_loclists (DWARF 5 section 2.6.2).
-func (u *unit) fromList(off, pc uint64) (byDefault []byte) {
-	c := encoding.At(u.data.sec.LocLists, off)
-	base := u.lowPC
-	for spend(&u.data.budget.locations, 1) && !c.Failed {
-		var lo, hi uint64
-		kind := c.U8()
-		switch kind {
-		case 0x01: // base_addressx
-			base, _ = u.indexedAddr(c.Uleb())
-			continue
-		case 0x06: // base_address
-			base = c.Uint(u.AddrSize)
-			continue
-		case 0x09: // GNU_view_pair
-			c.Uleb()
-			c.Uleb()
-			continue
-		case 0x02: // startx_endx
-			lo, _ = u.indexedAddr(c.Uleb())
-			hi, _ = u.indexedAddr(c.Uleb())
-		case 0x03: // startx_length
-			lo, _ = u.indexedAddr(c.Uleb())
-			hi = lo + c.Uleb()
-		case 0x04: // offset_pair
-			lo, hi = base+c.Uleb(), base+c.Uleb()
-		case 0x05: // default_location
-		case 0x07: // start_end
-			lo, hi = c.Uint(u.AddrSize), c.Uint(u.AddrSize)
-		case 0x08: // start_length
-			lo = c.Uint(u.AddrSize)
-			hi = lo + c.Uleb()
-		default: // end_of_list, or unknown
-			return byDefault
-		}
-		e := take(&c, c.Uleb())
-		if kind == 0x05 {
-			byDefault = e
-		} else if lo <= pc && pc < hi {
-			return e
-		}
-	}
-	return byDefault
+func (l *Local) Parts(f location.Frame) []location.Part {
+	return location.Parts(l.location, l.frameBase, f)
 }

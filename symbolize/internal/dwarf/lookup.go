@@ -158,12 +158,7 @@ func (u *unit) splitUnit() *unit {
 	}
 	for _, s := range split.units {
 		if s.dwoID == u.dwoID && s.isCode() {
-			s.addrBase, s.lowPC = u.addrBase, u.lowPC
-			s.data.sec.Addr = u.data.sec.Addr
-			if s.Version < 5 {
-				s.rangesBase = u.splitRangesBase
-				s.data.sec.Ranges = u.data.sec.Ranges
-			}
+			s.Join(&u.Unit)
 			s.data.renewBudget()
 			return s
 		}

@@ -112,7 +112,7 @@ func (u *unit) places() []place {
 }
 
 func (u *unit) readPlaces() (out []place) {
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	var open []int32 // by open entry: the innermost place
 	for c.Off < u.end {
 		start := c.Off

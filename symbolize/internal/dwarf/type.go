@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/location"
 )
 
 // part is one of the sections with entries that a file has.
@@ -22,7 +23,7 @@ func (d *Data) addParts(o Options) {
 		return
 	}
 	if len(d.sec.Types) > 0 {
-		sec := d.sec
+		sec := d.sec.Sections
 		sec.Info, sec.Types = sec.Types, nil
 		types := newPart(sec, Options{Alt: o.Alt, Variables: true}, inTypes)
 		types.parts, d.parts[inTypes] = d.parts, types
@@ -218,7 +219,7 @@ type typeReader struct {
 
 // start moves behind the entry at an offset.
 func (r *typeReader) start(off uint64) {
-	r.c = encoding.Cursor{Data: r.data.sec.Info[:r.end], Off: off}
+	r.c = encoding.Cursor{Data: r.Entries, Off: off}
 	if a := r.abbrevs.Get(r.c.Uleb()); a != nil {
 		a.Skip(&r.c, r.Shape)
 	}
@@ -320,26 +321,13 @@ func (r *typeReader) add(e *encoding.Entry, variant bool) {
 	}
 }
 
-// opPlusUconst is the operation that old compilers write for the offset of a member.
-const opPlusUconst = 0x23
-
 // memberOffset returns where a member is. Static members, and virtual base classes, have no fixed place.
 func (u *unit) memberOffset(e *encoding.Entry) (off uint64, ok bool) {
 	switch v := e.Location; v.Form {
 	case 0:
 		return constant(e.BitOffset) / 8, e.Declaration.Form == 0
 	case encoding.FormBlock1, encoding.FormExprloc, encoding.FormBlock:
-		c := encoding.At(u.data.sec.Info[:u.end], v.U)
-		var size uint64
-		if v.Form == encoding.FormBlock1 {
-			size = uint64(c.U8())
-		} else {
-			size = c.Uleb()
-		}
-		start := c.Off
-		op := c.U8()
-		off = c.Uleb()
-		return off, op == opPlusUconst && !c.Failed && c.Off-start == size
+		return location.Member(u.Block(v))
 	default:
 		return constant(v), true
 	}

@@ -5,11 +5,12 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/interval"
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/values"
 )
 
 // unit is a unit of .debug_info: its header and the attributes of its root entry.
 type unit struct {
-	encoding.Shape
+	values.Unit
 	data *Data
 
 	off, end uint64 // of the whole unit in .debug_info
@@ -28,17 +29,9 @@ type unit struct {
 	dwoID         uint64
 	lineOff       uint64
 	hasLine       bool
-	lowPC         uint64
 	ranges        []interval.Range
 	hasRanges     bool // the root entry lists the addresses of the unit
 	isRangeList   bool // as a range list
-
-	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
-	loclistsBase                                       uint64
-	hasStrOffsets                                      bool
-	// splitRangesBase is the rangesBase of the skeleton's split unit. DW_AT_GNU_ranges_base does
-	// not apply to the DW_AT_ranges of the skeleton itself.
-	splitRangesBase uint64
 }
 
 // Unit types, DW_UT_* (DWARF 5 section 7.5.1).
@@ -87,7 +80,7 @@ func (u *unit) isCode() bool {
 // parseHeader reads a unit header (DWARF 5 section 7.5.1).
 func (d *Data) parseHeader(off uint64) (*unit, error) {
 	c := encoding.At(d.sec.Info, off)
-	u := &unit{data: d, off: off, kind: unitCompile}
+	u := &unit{Unit: values.Unit{File: &d.sec}, data: d, off: off, kind: unitCompile}
 	length := uint64(c.U32())
 	if length == 0xffffffff {
 		u.Is64, length = true, c.U64()
@@ -96,7 +89,8 @@ func (d *Data) parseHeader(off uint64) (*unit, error) {
 		return nil, formatError(".debug_info", off, "a unit is longer than its section")
 	}
 	u.end = c.Off + length
-	c.Data = d.sec.Info[:u.end]
+	u.Entries = d.sec.Info[:u.end]
+	c.Data = u.Entries
 	u.Version = c.U16()
 	abbrevOff := u.parseVersioned(&c)
 	u.root = c.Off
@@ -168,46 +162,20 @@ func (u *unit) parseRoot() error {
 	if !ok {
 		return formatError(".debug_info", u.root, "a malformed root entry")
 	}
-	u.setBases(&e)
-	u.name = u.str(e.Name)
-	u.compDir = u.str(e.CompDir)
+	u.ReadBases(&e, u.kind == unitSplitCompile)
+	u.name = u.Text(e.Name)
+	u.compDir = u.Text(e.CompDir)
 	u.language = e.Language.U
-	u.dwoName = u.str(e.DwoName)
+	u.dwoName = u.Text(e.DwoName)
 	if e.DwoID.Form != 0 {
 		u.dwoID = e.DwoID.U
 	}
 	u.lineOff, u.hasLine = e.StmtList.U, e.StmtList.Form != 0
-	u.lowPC, _ = u.addr(e.LowPC)
-	u.ranges = u.rangesOf(&e)
+	u.LowPC, _ = u.Address(e.LowPC)
+	u.ranges = u.Ranges(&e)
 	u.isRangeList = e.Ranges.Form != 0
 	u.hasRanges = u.isRangeList || e.HighPC.Form != 0
 	return nil
-}
-
-func (u *unit) setBases(e *encoding.Entry) {
-	u.strOffsetsBase, u.hasStrOffsets = e.StrOffsetsBase.U, e.StrOffsetsBase.Form != 0
-	u.addrBase = e.AddrBase.U
-	u.rnglistsBase = e.RnglistsBase.U
-	u.splitRangesBase = e.RangesBase.U
-	u.loclistsBase = e.LoclistsBase.U
-	if u.Version < 5 {
-		return
-	}
-	// Split units have no bases: their tables begin after the header.
-	if !u.hasStrOffsets {
-		u.strOffsetsBase = u.headerSize(4)
-	}
-	if e.RnglistsBase.Form == 0 && u.kind == unitSplitCompile {
-		u.rnglistsBase = u.headerSize(8)
-	}
-}
-
-// headerSize returns the size of a table header: the length field and a number of other bytes.
-func (u *unit) headerSize(further uint64) uint64 {
-	if u.Is64 {
-		return 12 + further
-	}
-	return 4 + further
 }
 
 // entryAt reads the entry at an offset. ok is false for a malformed entry and for the null entry
@@ -216,7 +184,7 @@ func (u *unit) entryAt(off uint64) (e encoding.Entry, ok bool) {
 	if off < u.root || off >= u.end {
 		return encoding.Entry{}, false
 	}
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: off}
+	c := encoding.Cursor{Data: u.Entries, Off: off}
 	a := u.abbrevs.Get(c.Uleb())
 	if a == nil {
 		return encoding.Entry{}, false

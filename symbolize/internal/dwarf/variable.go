@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/location"
 )
 
 // Variable is a variable with a fixed address.
@@ -56,7 +57,7 @@ func (d *Data) variablesAt(q query, found func(addr uint64, v Variable)) error {
 
 // variables reads all entries of the unit. Static variables of functions are within these.
 func (u *unit) variables(q query, found func(uint64, Variable)) error {
-	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	c := encoding.Cursor{Data: u.Entries, Off: u.root}
 	for c.Off < u.end {
 		start := c.Off
 		code := c.Uleb()
@@ -147,44 +148,7 @@ func (u *unit) follow(ref encoding.Value) (encoding.Entry, *unit, bool) {
 	return u.data.entry(u.typeRef(ref))
 }
 
-// Operations of location expressions (DWARF 5 section 7.7.1).
-const (
-	opAddr              = 0x03
-	opConst4u           = 0x0c
-	opConst8u           = 0x0e
-	opFormTLSAddress    = 0x9b
-	opAddrx             = 0xa1
-	opGNUPushTLSAddress = 0xe0
-	opGNUAddrIndex      = 0xfb
-)
-
-// fixedAddress returns the address that a location expression has: an operation that pushes it. Another one behind it
-// says that it is the offset of a thread-local variable.
+// fixedAddress returns the address of a variable that has a fixed one, or the offset of a thread-local variable.
 func (u *unit) fixedAddress(v encoding.Value) (addr uint64, threadLocal, ok bool) {
-	c := encoding.At(u.data.sec.Info[:u.end], v.U)
-	var size uint64
-	switch v.Form {
-	case encoding.FormExprloc, encoding.FormBlock:
-		size = c.Uleb()
-	case encoding.FormBlock1:
-		size = uint64(c.U8())
-	default:
-		return 0, false, false
-	}
-	end := c.Off + size
-	switch c.U8() {
-	case opAddr:
-		addr, ok = c.Uint(u.AddrSize), true
-	case opConst4u:
-		addr, ok = uint64(c.U32()), true
-	case opConst8u:
-		addr, ok = c.U64(), true
-	case opAddrx, opGNUAddrIndex:
-		addr, ok = u.indexedAddr(c.Uleb())
-	}
-	if c.Off < end {
-		op := c.U8()
-		threadLocal = op == opGNUPushTLSAddress || op == opFormTLSAddress
-	}
-	return addr, threadLocal, ok && !c.Failed && c.Off == end
+	return location.Fixed(u.Block(v), u.AddrSize, u.IndexedAddress)
 }

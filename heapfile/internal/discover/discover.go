@@ -1,4 +1,7 @@
-package series
+// Package discover finds the files of snapshots at the paths that a user names: directories, files,
+// prefixes, globs, pipes and standard input. It reads nothing but names, except that it copies what
+// can be read only once.
+package discover
 
 import (
 	"cmp"
@@ -11,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/infile"
@@ -22,54 +24,31 @@ import (
 // ErrNoSnapshots is wrapped by the error of a path that holds no snapshots.
 var ErrNoSnapshots = errors.New("no heap snapshots")
 
-// Problem is a path that could not be used.
-type Problem struct {
-	Path string
-	Err  error
+// File is the file of a snapshot that was found.
+type File struct {
+	Path  string // the name used in output
+	FS    fs.FS  // contains the file
+	Entry string // its name in FS: differs from Path for copies of standard input and bundles
+	Name  filename.Name
 	// Named is set if the user named this very file, rather than a directory or pattern.
 	Named bool
 }
 
-func (p Problem) Error() string { return p.Err.Error() }
-func (p Problem) Unwrap() error { return p.Err }
-
-// sourceFile is the file of a snapshot that was found.
-type sourceFile struct {
-	path  string // the name used in output
-	fs    fs.FS  // contains the file
-	entry string // its name in fs: differs from path for copies of standard input and bundles
-	name  filename.Name
-	named bool
-	// position is that of a snapshot of a recording without times; nil if it is unknown.
-	position *float64
-	// summary is read if the name does not say which process wrote the file, or if there are
-	// several; else nil.
-	summary *heapfile.Summary
+// Finder finds files.
+type Finder struct {
+	// Stdin is read for the path "-"; nil if there is none.
+	Stdin io.Reader
+	// Waiting, if not nil, is called with the path of a pipe that has delivered nothing for a
+	// second.
+	Waiting func(path string)
+	// Files are those that were found so far, in the order in which they were found.
+	Files []File
+	// Spool has the copies of standard input and pipes. The caller closes them.
+	Spool []*spool.Spool
 }
 
-func newSourceFile(path string, in fs.FS, entry string, named bool) sourceFile {
-	return sourceFile{path: path, fs: in, entry: entry, name: filename.Parse(path), named: named}
-}
-
-// discovery finds the files at some paths.
-type discovery struct {
-	stdin    io.Reader
-	waiting  func(path string) // may be nil
-	spool    []*spool.Spool
-	files    []sourceFile
-	problems []Problem
-}
-
-func (d *discovery) addAll(paths []string) {
-	for _, p := range paths {
-		if err := d.addPath(p); err != nil {
-			d.problems = append(d.problems, Problem{Path: p, Err: err, Named: true})
-		}
-	}
-}
-
-// addPath adds a directory, a file, a prefix, a glob or - for standard input.
-func (d *discovery) addPath(path string) error {
+// Add adds the files at a path: a directory, a file, a prefix, a glob or - for standard input.
+func (d *Finder) Add(path string) error {
 	switch path {
 	case "-":
 		return d.addStdin()
@@ -92,7 +71,7 @@ func (d *discovery) addPath(path string) error {
 		d.addFile(path, true)
 		return nil
 	case !errors.Is(err, os.ErrNotExist):
-		return pathError(path, err)
+		return ReadError(path, err)
 	case strings.ContainsAny(path, "*?["):
 		return d.addGlob(path)
 	}
@@ -126,44 +105,38 @@ func (f recordedFS) Open(path string) (fs.File, error) {
 	return nil, err
 }
 
-func (d *discovery) addFile(path string, named bool) {
-	d.files = append(d.files, newSourceFile(path, recordedFS{}, path, named))
+func (d *Finder) addFile(path string, named bool) {
+	d.AddEntry(recordedFS{}, path, path, named)
 }
 
-// Source is the file of a snapshot.
-type Source struct {
-	// Path is the name used in output. Entry is the file to read: the path, or the name in
-	// Options.FS. It is "" for a copy of standard input or a pipe. A manifest is beside Entry.
-	Path, Entry string
-	// Named is set if the user named this very file.
-	Named bool
+// AddEntry adds a file of a file system, which must be comparable. path is the name used in output.
+func (d *Finder) AddEntry(in fs.FS, entry, path string, named bool) {
+	d.Files = append(d.Files, File{Path: path, FS: in, Entry: entry, Name: filename.Parse(path), Named: named})
 }
 
-func (d *discovery) addSources(list []Source, in fs.FS) {
+// Comparable returns a file system that can be compared; nil stands for this machine.
+func Comparable(in fs.FS) fs.FS {
 	if in == nil {
 		in = recordedFS{}
 	}
-	in = &archive{in}
-	for _, s := range list {
-		d.files = append(d.files, newSourceFile(s.Path, in, s.Entry, s.Named))
-	}
+	return &archive{in}
 }
 
 // archive makes a file system comparable.
 type archive struct{ fs.FS }
 
-func (d *discovery) addDir(dir string) error {
+func (d *Finder) addDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return pathError(dir, err)
+		return ReadError(dir, err)
 	}
-	before := len(d.files)
+	before := len(d.Files)
 	for _, e := range entries {
 		if filename.OfSnapshots(e.Name()) && !e.IsDir() {
 			d.addFile(filepath.Join(dir, e.Name()), false)
 		}
 	}
-	if len(d.files) == before {
+	if len(d.Files) == before {
 		const names = "*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too"
 		if other := elsewhere(dir, entries); other != "" {
 			return fmt.Errorf("%s: %w in this directory, but %s", dir, ErrNoSnapshots, other)
@@ -208,7 +181,7 @@ const remedy = ": check the path, or record a program first: heaplapse record --
 
 // addGlob adds the files that match a pattern, and those of the directories that match it. Other
 // directories may match, too.
-func (d *discovery) addGlob(pattern string) error {
+func (d *Finder) addGlob(pattern string) error {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		return fmt.Errorf("%s: not a valid pattern: %w", pattern, err)
@@ -232,7 +205,7 @@ func (d *discovery) addGlob(pattern string) error {
 
 // addPrefix finds /tmp/profile.0001.heap, /tmp/profile_4711.0001.heap and
 // /tmp/profile.4711.0.i0.heap for /tmp/profile.
-func (d *discovery) addPrefix(prefix string) error {
+func (d *Finder) addPrefix(prefix string) error {
 	dir, base := filepath.Split(strings.TrimRight(prefix, "/"))
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	notFound := fmt.Errorf("%s: no such file or directory, and %w have this prefix%s", prefix, ErrNoSnapshots,
@@ -240,14 +213,14 @@ func (d *discovery) addPrefix(prefix string) error {
 	if err != nil || base == "" {
 		return notFound
 	}
-	before := len(d.files)
+	before := len(d.Files)
 	for _, e := range entries {
 		path := dir + e.Name()
 		if filename.OfSnapshots(e.Name()) && !e.IsDir() && filename.Parse(path).HasPrefix(prefix) {
 			d.addFile(path, false)
 		}
 	}
-	if len(d.files) == before {
+	if len(d.Files) == before {
 		return notFound
 	}
 	return nil
@@ -266,31 +239,9 @@ func didYouMean(dir, mistyped string, entries []fs.DirEntry) string {
 	return ""
 }
 
-// dropDuplicates keeps one of the files that were named twice, or that are present both plain and
-// compressed. Of a snapshot and its conversion to pprof's format, it keeps the snapshot.
-func dropDuplicates(files []sourceFile) []sourceFile {
-	var out []sourceFile
-	seen := map[string]int{} // place in out
-	for _, f := range files {
-		key, ext := filename.CutExtension(filepath.Clean(f.path))
-		i, ok := seen[key]
-		if !ok {
-			seen[key] = len(out)
-			out = append(out, f)
-			continue
-		}
-		f.named = f.named || out[i].named
-		if _, kept := filename.CutExtension(out[i].path); ext == ".heap" && kept != ".heap" {
-			out[i] = f
-		}
-		out[i].named = f.named
-	}
-	return out
-}
-
-// pathError makes "open x: no such file or directory" print as "x: cannot be read: no such file or
+// ReadError makes "open x: no such file or directory" print as "x: cannot be read: no such file or
 // directory".
-func pathError(path string, err error) error {
+func ReadError(path string, err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
 		return fmt.Errorf("%s: cannot be read: %w", path, pe.Err)

@@ -1,13 +1,10 @@
-package growth
+package processtable
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/heaplapse/heaplapse/diff/processes"
-	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // TestCommandsTellProcessesApart: in a narrow column, a long command shows its program, and where it differs from the
@@ -42,20 +39,20 @@ func TestCommandsTellProcessesApart(t *testing.T) {
 		"hostile or unknown": {[]string{"a\x1b[2J|b", "", strings.Repeat("名", 99)}, []string{"a\\u001b[2J b", "", strings.Repeat("名", 11) + "…" + strings.Repeat("名", 6)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var all []Process
+			var all [][]string
 			for _, command := range c.commands {
-				p := processes.Judged{Process: series.Process{Command: strings.Split(command, "|")}}
 				if command == "" {
-					p.Command = nil
+					all = append(all, nil)
+				} else {
+					all = append(all, strings.Split(command, "|"))
 				}
-				all = append(all, Process{Judged: &p})
 			}
-			var rows []ProcessRow
-			for _, line := range commandLines(all) {
-				rows = append(rows, ProcessRow{Command: line})
+			var rows []Row
+			for _, line := range Commands(all) {
+				rows = append(rows, Row{Command: line})
 			}
 			var got []string
-			for _, r := range withCommands(rows, 36) {
+			for _, r := range Shorten(rows, 36) {
 				got = append(got, r.Command)
 			}
 			require.Equal(t, c.want, got)

@@ -1,4 +1,4 @@
-package growth
+package processtable
 
 import (
 	"maps"
@@ -9,13 +9,12 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
-// commandLines are the commands of processes, each on one line. Programs have their base names, unless commands are the
-// same then that are not.
-func commandLines(all []Process) []string {
+// Commands are the commands of processes, each on one line. Programs have their base names, unless
+// commands are the same then that are not.
+func Commands(all [][]string) []string {
 	short, whole := make([]string, len(all)), make([]string, len(all))
 	wholeOf, same := map[string]string{}, true
-	for i := range all {
-		command := all[i].Command
+	for i, command := range all {
 		whole[i] = text.Clean(strings.Join(command, " "))
 		if len(command) > 0 {
 			short[i] = text.Clean(strings.Join(append([]string{path.Base(command[0])}, command[1:]...), " "))
@@ -30,9 +29,9 @@ func commandLines(all []Process) []string {
 	return whole
 }
 
-// withCommands returns rows whose commands have at most a width in columns. What is left of a longer one is the
-// program, and where it differs from the command that is most like it.
-func withCommands(rows []ProcessRow, width int) []ProcessRow {
+// Shorten returns rows whose commands have at most a width in columns. What is left of a longer one
+// is the program, and where it differs from the command that is most like it.
+func Shorten(rows []Row, width int) []Row {
 	distinct := map[string]int{}
 	for i := range rows {
 		distinct[rows[i].Command] = 0
@@ -53,8 +52,8 @@ func withCommands(rows []ProcessRow, width int) []ProcessRow {
 
 // shortCommand shortens a command to a width in columns. It differs from others from a byte on.
 //
-//	python3 -c from multiprocessing.spawn import spawn_main; spawn_main(pipe_handle=8) --multiprocessing-fork
-//	python3 … pipe_handle=8) --multipro…
+// python3 -c from multiprocessing.spawn import spawn_main; spawn_main(pipe_handle=8)
+// --multiprocessing-fork python3 … pipe_handle=8) --multipro…
 func shortCommand(line string, differs, width int) string {
 	const separators, least = " /.", 8
 	program, _, _ := strings.Cut(line, " ")

@@ -1,20 +1,22 @@
-package dwarf
+// Package dwp reads DWARF package files, <binary>.dwp: the split units of many .dwo files and their
+// index.
+//
+// Sources: DWARF 5 section 7.3.5; for version 2 of the index, which belongs to DWARF 4,
+// gcc.gnu.org/wiki/DebugFissionDWP.
+package dwp
 
 import (
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
-// Package is a DWARF package file, <binary>.dwp: the split units of many .dwo files and their
-// index.
-//
-// Sources: DWARF 5 section 7.3.5; for version 2 of the index, which belongs to DWARF 4,
-// gcc.gnu.org/wiki/DebugFissionDWP.
+// Package is an open package file.
 type Package struct {
-	sec   Sections // of the whole package
+	sec   dwarf.Sections // of the whole package
 	index []byte
 	rows  map[uint64]uint32 // by ID of the split unit: the row, from 0
 	parts []partKind        // by column: the section that the parts belong to
@@ -35,18 +37,24 @@ const (
 	partRngLists   partKind = 8 // .debug_macro in version 2
 )
 
-// maxParts limits the columns of an index. The format has eight kinds.
-const maxParts = 64
+const (
+	// maxParts limits the columns of an index. The format has eight kinds.
+	maxParts = 64
+	// maxReads is the number of times that all units together may contain the sections. minBudget
+	// is the minimum budget in bytes, for small sections.
+	maxReads  = 8
+	minBudget = 1 << 16
+)
 
 // IndexSection is the section of a package that holds the index of its units.
 const IndexSection = ".debug_cu_index"
 
 func indexFault(off uint64, format string, args ...any) error {
-	return formatError(IndexSection, off, fmt.Sprintf(format, args...))
+	return &dwarf.FormatError{Section: IndexSection, Offset: off, Msg: fmt.Sprintf(format, args...)}
 }
 
-// OpenPackage reads the index of a package. sec holds the .dwo sections of the package.
-func OpenPackage(index []byte, sec Sections) (*Package, error) {
+// Open reads the index of a package. sec holds the .dwo sections of the package.
+func Open(index []byte, sec dwarf.Sections) (*Package, error) {
 	c := encoding.Cursor{Data: index}
 	version := c.U32() // version 5 of the index has 16 bits and 16 bits of padding
 	columns, units, slots := uint64(c.U32()), uint64(c.U32()), uint64(c.U32())
@@ -57,7 +65,7 @@ func OpenPackage(index []byte, sec Sections) (*Package, error) {
 		return nil, indexFault(0, "version %d is not supported", version)
 	}
 	p := &Package{sec: sec, index: index}
-	p.left.Store(int64(budgetFloor + budgetTimes*(len(sec.Info)+len(sec.Abbrev)+len(sec.Line))))
+	p.left.Store(int64(minBudget + maxReads*(len(sec.Info)+len(sec.Abbrev)+len(sec.Line))))
 	rowsAt := c.Off + 8*slots
 	partsAt := rowsAt + 4*slots
 	p.offsets = partsAt + 4*columns
@@ -106,16 +114,17 @@ func (p *Package) readSlots(rowsAt, slots, units uint64) error {
 	return nil
 }
 
-// u32 reads a number of the index. OpenPackage has checked the size of the index.
+// u32 reads a number of the index. Open has checked the size of the index.
 func (p *Package) u32(off uint64) uint32 { return binary.LittleEndian.Uint32(p.index[off:]) }
 
-// Unit returns the split unit with an ID, or nil if the package does not have it.
-func (p *Package) Unit(id uint64) (*Data, error) {
+// Unit returns the sections of the split unit with an ID. ok is false if the package does not have
+// it.
+func (p *Package) Unit(id uint64) (sec dwarf.Sections, ok bool, err error) {
 	row, ok := p.rows[id]
 	if !ok {
-		return nil, nil
+		return sec, false, nil
 	}
-	sec := Sections{Str: p.sec.Str} // all units share this section
+	sec = dwarf.Sections{Str: p.sec.Str} // all units share this section
 	for i, kind := range p.parts {
 		var from, to *[]byte
 		switch kind {
@@ -135,12 +144,13 @@ func (p *Package) Unit(id uint64) (*Data, error) {
 		cell := 4 * (uint64(row)*uint64(len(p.parts)) + uint64(i))
 		off, size := uint64(p.u32(p.offsets+cell)), uint64(p.u32(p.sizes+cell))
 		if off+size > uint64(len(*from)) {
-			return nil, indexFault(p.offsets+cell, "[0x%x, 0x%x) of a section with %d bytes", off, off+size, len(*from))
+			err := indexFault(p.offsets+cell, "[0x%x, 0x%x) of a section with %d bytes", off, off+size, len(*from))
+			return dwarf.Sections{}, false, err
 		}
 		*to = (*from)[off : off+size : off+size]
 	}
-	if !spend(&p.left, len(sec.Info)+len(sec.Abbrev)+len(sec.Line)) {
-		return nil, indexFault(p.offsets, "the parts of units overlap")
+	if p.left.Add(-int64(len(sec.Info)+len(sec.Abbrev)+len(sec.Line))) < 0 {
+		return dwarf.Sections{}, false, indexFault(p.offsets, "the parts of units overlap")
 	}
-	return New(sec, Options{}), nil
+	return sec, true, nil
 }

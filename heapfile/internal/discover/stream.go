@@ -1,4 +1,4 @@
-package series
+package discover
 
 import (
 	"fmt"
@@ -12,38 +12,38 @@ import (
 )
 
 // addPipe copies a pipe, such as a shell's <(…), which can be read only once.
-func (d *discovery) addPipe(path string) error {
+func (d *Finder) addPipe(path string) error {
 	arrived := d.announce(path)
 	defer arrived()
 	f, err := os.Open(path) // waits for a writer
 	if err != nil {
-		return pathError(path, err)
+		return ReadError(path, err)
 	}
 	defer f.Close()
 	return d.addStream(&stream{f, arrived}, path)
 }
 
 // addStdin copies standard input.
-func (d *discovery) addStdin() error {
+func (d *Finder) addStdin() error {
 	const called = "standard input"
-	if d.stdin == nil {
+	if d.Stdin == nil {
 		return fmt.Errorf("%s: not available here", called)
 	}
-	return d.addStream(d.stdin, called)
+	return d.addStream(d.Stdin, called)
 }
 
 // addStream copies a stream, because it is read several times.
-func (d *discovery) addStream(r io.Reader, called string) error {
+func (d *Finder) addStream(r io.Reader, called string) error {
 	copied, err := spool.New()
 	if err == nil {
-		d.spool = append(d.spool, copied)
+		d.Spool = append(d.Spool, copied)
 		err = copied.Add(called, time.Time{}, r)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: cannot be copied: %w", called, err)
 	}
-	d.files = append(d.files, sourceFile{
-		path: called, fs: copied, entry: called, name: filename.Name{Prefix: called, Seq: -1}, named: true,
+	d.Files = append(d.Files, File{
+		Path: called, FS: copied, Entry: called, Name: filename.Name{Prefix: called, Seq: -1}, Named: true,
 	})
 	return nil
 }
@@ -65,14 +65,14 @@ const patience = time.Second
 
 // announce tells the caller of the package that a pipe is waited for, unless the function that it
 // returns is called soon.
-func (d *discovery) announce(path string) (arrived func()) {
-	if d.waiting == nil {
+func (d *Finder) announce(path string) (arrived func()) {
+	if d.Waiting == nil {
 		return func() {}
 	}
 	told := make(chan struct{})
 	timer := time.AfterFunc(patience, func() {
 		defer close(told)
-		d.waiting(path)
+		d.Waiting(path)
 	})
 	return sync.OnceFunc(func() {
 		if !timer.Stop() {

@@ -1,7 +1,6 @@
-package dwarf
+package values
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,10 +11,10 @@ import (
 )
 
 // unitWith returns a unit of a DWARF version with the sections that range lists need.
-func unitWith(version uint16, sec Sections) *unit {
-	d := &Data{sec: sec}
-	d.renewBudget()
-	return &unit{Shape: encoding.Shape{Version: version, AddrSize: 8, Is64: false}, data: d, lowPC: 0x1000}
+func unitWith(version uint16, sec Sections) *Unit {
+	f := &File{Sections: sec}
+	f.Renew(func(int) int { return 1 << 16 })
+	return &Unit{Shape: encoding.Shape{Version: version, AddrSize: 8, Is64: false}, File: f, LowPC: 0x1000}
 }
 
 func TestLowAndHighAddress(t *testing.T) {
@@ -42,7 +41,7 @@ func TestLowAndHighAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(5, Sections{Addr: addrTable})
-			require.Equal(t, c.want, u.rangesOf(&encoding.Entry{LowPC: c.low, HighPC: c.high}))
+			require.Equal(t, c.want, u.Ranges(&encoding.Entry{LowPC: c.low, HighPC: c.high}))
 		})
 	}
 }
@@ -63,11 +62,11 @@ func TestOldRangeLists(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(4, Sections{Ranges: append(make([]byte, 16), c.list...)})
-			require.Equal(t, c.want, u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 16)}))
+			require.Equal(t, c.want, u.Ranges(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 16)}))
 		})
 	}
 	outside := unitWith(4, Sections{})
-	require.Empty(t, outside.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 1<<40)}))
+	require.Empty(t, outside.Ranges(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 1<<40)}))
 }
 
 func TestRnglists(t *testing.T) {
@@ -93,7 +92,7 @@ func TestRnglists(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(5, Sections{RngLists: append(make([]byte, 12), c.list...), Addr: addrTable})
-			require.Equal(t, c.want, u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 12)}))
+			require.Equal(t, c.want, u.Ranges(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 12)}))
 		})
 	}
 }
@@ -106,21 +105,21 @@ func TestRnglistByIndex(t *testing.T) {
 	u := unitWith(5, Sections{RngLists: section})
 	u.rnglistsBase = 12
 	for index, want := range []uint64{0x100, 0x200} {
-		require.Equal(t, ranges(want, want+0x10), u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormRnglistx, uint64(index))}))
+		require.Equal(t, ranges(want, want+0x10), u.Ranges(&encoding.Entry{Ranges: value(encoding.FormRnglistx, uint64(index))}))
 	}
-	require.Empty(t, u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormRnglistx, 1<<61)}), "an index that overflows")
+	require.Empty(t, u.Ranges(&encoding.Entry{Ranges: value(encoding.FormRnglistx, 1<<61)}), "an index that overflows")
 }
 
 // TestSplitUnitsHaveTheirTablesAfterTheHeader: split units of DWARF 5 have no DW_AT_rnglists_base
 // and no DW_AT_str_offsets_base (section 7.28).
 func TestSplitUnitsHaveTheirTablesAfterTheHeader(t *testing.T) {
 	for is64, size := range map[bool]uint64{false: 12, true: 20} {
-		split := &unit{Shape: encoding.Shape{Version: 5, AddrSize: 8, Is64: is64}, kind: unitSplitCompile}
-		split.setBases(&encoding.Entry{})
+		split := &Unit{Shape: encoding.Shape{Version: 5, AddrSize: 8, Is64: is64}}
+		split.ReadBases(&encoding.Entry{}, true)
 		require.Equal(t, size, split.rnglistsBase)
 		require.Equal(t, size-4, split.strOffsetsBase)
-		plain := &unit{Shape: encoding.Shape{Version: 5, AddrSize: 8, Is64: is64}, kind: unitCompile}
-		plain.setBases(&encoding.Entry{})
+		plain := &Unit{Shape: encoding.Shape{Version: 5, AddrSize: 8, Is64: is64}}
+		plain.ReadBases(&encoding.Entry{}, false)
 		require.Zero(t, plain.rnglistsBase)
 	}
 }
@@ -129,43 +128,9 @@ func TestSplitUnitsHaveTheirTablesAfterTheHeader(t *testing.T) {
 // not to the skeleton.
 func TestSkeletonRangesAreAbsolute(t *testing.T) {
 	u := unitWith(4, Sections{Ranges: dwarftest.Bytes{}.U64(0x10, 0x20, 0, 0, 0x30, 0x40, 0, 0)})
-	u.setBases(&encoding.Entry{RangesBase: value(encoding.FormSecOffset, 32)})
-	require.Equal(t, ranges(0x1010, 0x1020), u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 0)}))
+	u.ReadBases(&encoding.Entry{RangesBase: value(encoding.FormSecOffset, 32)}, false)
+	require.Equal(t, ranges(0x1010, 0x1020), u.Ranges(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 0)}))
 	require.Equal(t, uint64(32), u.splitRangesBase)
-}
-
-// TestUnitIndexAgainstBruteForce: at every address, the unit whose range holds it and starts last.
-// In the crafted case more than 300 units lie within one.
-func TestUnitIndexAgainstBruteForce(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	check := func(units []*unit, limit uint64) {
-		x := newUnitIndex(units)
-		for a := range limit {
-			var want *unit
-			start := uint64(0)
-			for _, u := range units {
-				for _, r := range u.ranges {
-					if r.Lo <= a && a < r.Hi && r.Lo >= start {
-						want, start = u, r.Lo
-					}
-				}
-			}
-			require.Equal(t, want, x.find(a), "address %d", a)
-		}
-	}
-	for range 300 {
-		var units []*unit
-		for n := random.IntN(20); n > 0; n-- {
-			lo := random.Uint64N(120)
-			units = append(units, &unit{off: uint64(n), ranges: ranges(lo, lo+1+random.Uint64N(60), lo+90, lo+92)})
-		}
-		check(units, 300)
-	}
-	within := []*unit{{ranges: ranges(0, 1000)}}
-	for n := range uint64(400) {
-		within = append(within, &unit{off: n, ranges: ranges(2*n, 2*n+1)})
-	}
-	check(within, 1100)
 }
 
 // ranges returns the ranges between pairs of addresses.
@@ -177,3 +142,25 @@ func ranges(ends ...uint64) (out []interval.Range) {
 }
 
 func value(f encoding.Form, u uint64) encoding.Value { return encoding.Value{Form: f, U: u} }
+
+// FuzzRanges reads lists of any bytes. No range is empty or belongs to code that the linker
+// dropped.
+func FuzzRanges(f *testing.F) {
+	f.Add([]byte(dwarftest.Bytes{}.U64(0x10, 0x20, ^uint64(0), 0x5000, 1, 9, 0, 0)), uint64(0), true)
+	f.Add([]byte(dwarftest.Bytes{1, 1, 4, 1, 2, 7}.U64(0x10).Uleb(1).U8(0)), uint64(0), false)
+	f.Add([]byte(dwarftest.Bytes{}.U32(4).U8(3, 0, 9, 0)), uint64(0), false)
+	f.Fuzz(func(t *testing.T, list []byte, off uint64, old bool) {
+		u := unitWith(5, Sections{RngLists: list, Addr: dwarftest.Bytes{}.U64(0x2000, 0, 1, ^uint64(0))})
+		if old {
+			u = unitWith(4, Sections{Ranges: list})
+		}
+		for _, form := range []encoding.Form{encoding.FormSecOffset, encoding.FormRnglistx} {
+			got := u.Ranges(&encoding.Entry{Ranges: value(form, off)})
+			require.LessOrEqual(t, len(got), len(list)+1)
+			for _, r := range got {
+				require.Less(t, r.Lo, r.Hi)
+				require.Greater(t, r.Lo, uint64(1))
+			}
+		}
+	})
+}
