@@ -103,10 +103,17 @@ func TestWalkImages(t *testing.T) {
 		assert.Equal(t, 4, got.Caches, names[i])
 		assert.Greater(t, got.Cached, 500, names[i])
 		assert.NotEmpty(t, r.Freed, names[i])
+		lookups := 0
 		for _, x := range got.Own {
-			assert.Zero(t, x.Start%hugePage)
+			if x.Size() < hugePage {
+				lookups++
+				assert.Zero(t, word(t, r.process(), x.Start)%(1<<30), "a leaf is for 1 GiB")
+			} else {
+				assert.Zero(t, x.Start%hugePage)
+			}
 			assert.Equal(t, []blocks.Range{x}, set.Gaps(x), "no block is in the allocator's own memory")
 		}
+		assert.NotZero(t, lookups, "threads remember where they have found extents")
 	}
 }
 
@@ -221,4 +228,12 @@ func TestClasses(t *testing.T) {
 	assert.Equal(t, []uint64{8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}, classes[:14])
 	assert.Equal(t, uint64(14<<10), classes[smallClasses-1])
 	assert.True(t, slices.IsSorted(classes))
+}
+
+// word reads a word of a process.
+func word(t *testing.T, p Process, address uint64) uint64 {
+	t.Helper()
+	var b [8]byte
+	require.NoError(t, p.Memory.Read(address, b[:]))
+	return binary.LittleEndian.Uint64(b[:])
 }

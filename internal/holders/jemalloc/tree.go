@@ -84,6 +84,7 @@ func (w *walk) readTree(root uint64) {
 			w.problem("there is no leaf of the tree at %#x", leaf)
 			return len(w.Problems) < maxProblems
 		}
+		w.leaves[leaf] = true
 		w.addOwn(leaf)
 		w.readLeaf(leaf, (address-root)/8, &total)
 		return len(w.Problems) < maxProblems

@@ -69,7 +69,7 @@ func Walk(p Process, set *blocks.Set) (*Result, error) {
 
 // read reads the extents.
 func read(p Process) (*walk, error) {
-	w := &walk{Process: p, Result: &Result{}, reader: blocks.Reader{Memory: p.Memory}, own: map[uint64]bool{}}
+	w := &walk{Process: p, Result: &Result{}, reader: blocks.Reader{Memory: p.Memory}, own: map[uint64]bool{}, leaves: map[uint64]bool{}}
 	root, err := w.findRoot()
 	if err != nil {
 		return nil, err
@@ -84,6 +84,7 @@ type walk struct {
 	reader  blocks.Reader // of extents
 	extents []extent      // by address
 	layout  layout
+	leaves  map[uint64]bool // of the tree
 	own     map[uint64]bool // multiples of 2 MiB that are in Own, or that are not known to be
 	unowned int             // structures that are not in a block of the allocator
 	read    uint64          // bytes
