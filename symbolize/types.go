@@ -39,6 +39,7 @@ type Types struct {
 	image       *image
 	err         error
 	types       map[TypeRef]*Type
+	outlines    map[TypeRef]*Type
 	definitions map[string]TypeRef
 	mangled     map[string]string // names of classes that Class has returned
 }
@@ -51,7 +52,7 @@ func OpenTypes(ctx context.Context, path string, o Options) (*Types, error) {
 	}
 	t := &Types{
 		file: file, resolver: newResolver(o, o.source(""), forData),
-		types: map[TypeRef]*Type{}, definitions: map[string]TypeRef{}, mangled: map[string]string{},
+		types: map[TypeRef]*Type{}, outlines: map[TypeRef]*Type{}, definitions: map[string]TypeRef{}, mangled: map[string]string{},
 	}
 	t.err = file.Guard(func() (err error) {
 		t.image, err = t.resolver.openImage(ctx, file)
@@ -136,6 +137,22 @@ func (t *Types) Type(ref TypeRef) *Type {
 	if known := t.types[ref]; known != nil {
 		return known
 	}
+	found := t.Outline(ref)
+	if found.Declared {
+		if definition, ok := t.Definition(found.Name); ok && definition != ref {
+			found = t.Type(definition)
+		}
+	}
+	t.types[ref] = found
+	return found
+}
+
+// Outline is Type for those who need no members: a declaration remains one. The first definition that is looked for costs
+// a pass over all types of the file.
+func (t *Types) Outline(ref TypeRef) *Type {
+	if known := t.outlines[ref]; known != nil {
+		return known
+	}
 	found := &Type{}
 	if t.image != nil && t.image.dwarf != nil {
 		_ = t.file.Guard(func() error {
@@ -143,12 +160,7 @@ func (t *Types) Type(ref TypeRef) *Type {
 			return nil
 		})
 	}
-	if found.Declared {
-		if definition, ok := t.Definition(found.Name); ok && definition != ref {
-			found = t.Type(definition)
-		}
-	}
-	t.types[ref] = found
+	t.outlines[ref] = found
 	return found
 }
 

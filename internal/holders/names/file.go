@@ -35,15 +35,24 @@ const (
 
 // plain returns a type without typedefs and qualifiers.
 func (f *file) plain(ref symbolize.TypeRef) (symbolize.TypeRef, *symbolize.Type) {
-	t := f.Type(ref)
+	ref = f.withoutAliases(ref)
+	return ref, f.Type(ref)
+}
+
+// outline is plain for those who need no members of a structure.
+func (f *file) outline(ref symbolize.TypeRef) *symbolize.Type {
+	return f.Outline(f.withoutAliases(ref))
+}
+
+func (f *file) withoutAliases(ref symbolize.TypeRef) symbolize.TypeRef {
 	for range maxAliases {
+		t := f.Outline(ref)
 		if t.Kind != symbolize.KindAlias {
 			break
 		}
 		ref = t.Elem
-		t = f.Type(ref)
 	}
-	return ref, t
+	return ref
 }
 
 // same reports whether two types are the same but for typedefs and qualifiers.

@@ -104,7 +104,7 @@ func (l *layout) enter(p *place, ref symbolize.TypeRef, t *symbolize.Type) {
 // pointee returns what a pointer leads to. A container's pointers lead to its elements.
 func (l *layout) pointee(t *symbolize.Type, owner *container) content {
 	c := content{file: l.file, kind: object, elem: t.Elem, owner: owner}
-	_, target := l.plain(t.Elem)
+	target := l.outline(t.Elem)
 	switch {
 	case owner != nil && strings.HasPrefix(target.Name, rustNodes):
 		c.kind = nodes
