@@ -7,11 +7,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 	"github.com/heaplapse/heaplapse/internal/holders/glibc"
@@ -319,41 +317,5 @@ func TestKindOfMapping(t *testing.T) {
 	for _, line := range []string{"rw-p 0 0:0 0", "rw-p 0 0:0 0 [heap]", "rw-p 0 0:0 0 [stack]", "rwxp 0 0:0 0 [anon:x]"} {
 		m, ok := parseHeader("1000-2000 " + line)
 		assert.True(t, ok && m.isAnonymous(), line)
-	}
-}
-
-// TestResident touches some pages of a mapping of this process, and only reads others.
-func TestResident(t *testing.T) {
-	const pages = 3000
-	b, err := unix.Mmap(-1, 0, pageSize*pages, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = unix.Munmap(b) })
-	require.NoError(t, unix.Madvise(b, unix.MADV_NOHUGEPAGE))
-	start := uint64(uintptr(unsafe.Pointer(&b[0])))
-	var want ranges
-	for i := uint64(0); i < pages; i += 3 { // more parts than one request takes
-		b[i*pageSize] = 1
-		want = want.add(blocks.Range{Start: start + i*pageSize, End: start + (i+1)*pageSize})
-	}
-	all := blocks.Range{Start: start, End: start + pages*pageSize}
-	got, err := Resident(os.Getpid(), []blocks.Range{all})
-	require.NoError(t, err)
-	assert.Equal(t, []blocks.Range(want), got)
-	f, err := os.Open("/proc/self/pagemap")
-	require.NoError(t, err)
-	t.Cleanup(func() { f.Close() })
-	entries, err := readEntries(f, all)
-	require.NoError(t, err)
-	assert.Equal(t, want, entries)
-	_, err = Resident(-1, nil)
-	require.Error(t, err)
-
-	var zeros byte
-	for i := 1; i < pages; i += 3 {
-		zeros += b[i*pageSize]
-	}
-	require.Zero(t, zeros)
-	if scanned, err := scan(f, all); err == nil {
-		assert.Equal(t, want, scanned, "the page of zeros is not resident")
 	}
 }
