@@ -339,6 +339,18 @@ func TestRecordWorkers(t *testing.T) {
 	})
 }
 
+// TestRecordTellsOfSurvivors: workers that go on when the program has ended are not recorded any more.
+func TestRecordTellsOfSurvivors(t *testing.T) {
+	t.Parallel()
+	needRecorder(t, "heaplapse")
+	dir := filepath.Join(t.TempDir(), "out")
+	r := begin(t, dir, recordCmd(t, dir, "--engine", "builtin", "--every", "100ms", "--", python(t), program(t, "survivor.py")))
+	t.Cleanup(func() { assert.NoError(t, os.WriteFile(r.stop+".worker", nil, 0o600)) })
+	r.await(t, "snapshots of both", func() bool { return len(r.counts()) == 2 })
+	r.end(t)
+	assert.Regexp(t, `warning: not recorded any more: 1 process that the program left running: \d+\n`, r.stderr)
+}
+
 // growing returns how many processes have four snapshots and have grown by a mebibyte.
 func growing(r *recordRun) (n int) {
 	for pid, count := range r.counts() {

@@ -90,6 +90,7 @@ type Collector struct {
 	files      held.Files      // what the recorded processes have mapped
 	looks      []look
 	copies     int       // of recorded processes
+	survivors  []int     // recorded processes that run when the program has ended
 	leaving    time.Time // when the program was about to run its exit handlers, the last time; zero before
 	// engineNotes tell the user what the engine could not do.
 	engineNotes []string

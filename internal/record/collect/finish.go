@@ -4,6 +4,7 @@ package collect
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ type Exit struct {
 // writes how the program ended, and closes the manifest. It is called after Stop.
 func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
+	c.survivors = slices.DeleteFunc(c.living(), func(pid int) bool { return c.procs[pid].kept() == 0 })
 	r := Result{Status: e.State.ExitCode()}
 	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident, Asked: e.Asked.UTC(), Leaving: c.leaving}
 	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
@@ -61,7 +63,7 @@ func (c *Collector) Leave(ended time.Time) (r Result) {
 
 // settle waits for processes that are about to end, and adds the remaining snapshots.
 func (c *Collector) settle(limit time.Duration) {
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.othersLive(); time.Sleep(poll) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && len(c.living()) > 0; time.Sleep(poll) {
 		c.sweep(settleFor)
 	}
 	if c.o.CloseFiles != nil {

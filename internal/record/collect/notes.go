@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +56,14 @@ func (c *Collector) notes(r *Result) []string {
 			"and that might end the program for a snapshot; run heaplapse inside of the sandbox",
 			strings.Join(slices.Sorted(maps.Keys(c.filtered)), ", ")))
 	}
+	if n := len(c.survivors); n > 0 {
+		var list []string
+		for _, pid := range c.survivors {
+			list = append(list, strconv.Itoa(pid))
+		}
+		notes = append(notes, fmt.Sprintf("not recorded any more: %s that the program left running: %s",
+			units.CountOf(n, "process", "processes"), few(list)))
+	}
 	if r.Signal == int(unix.SIGSYS) {
 		notes = append(notes, "SIGSYS ended the program: its seccomp filter may not permit the system calls "+
 			"that write a snapshot, such as openat; record it without the filter, or add them")
@@ -66,9 +75,11 @@ func (c *Collector) notes(r *Result) []string {
 }
 
 // names returns the names of programs, in order.
-func names(of map[int]string) string {
+func names(of map[int]string) string { return few(slices.Compact(slices.Sorted(maps.Values(of)))) }
+
+// few joins the first of some names.
+func few(list []string) string {
 	const most = 5
-	list := slices.Compact(slices.Sorted(maps.Values(of)))
 	if len(list) > most {
 		list = append(list[:most:most], "…")
 	}

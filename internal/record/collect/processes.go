@@ -252,12 +252,12 @@ func hasBegun(p proc.Info) bool {
 	return time.Since(p.Started) >= starting
 }
 
-// othersLive reports whether a process of the recording other than the program is alive.
-func (c *Collector) othersLive() bool {
+// living returns the processes of the recording other than the program that are alive.
+func (c *Collector) living() (list []int) {
 	for _, pid := range c.pids() {
 		if pid != c.o.Root && proc.Alive(pid) {
-			return true
+			list = append(list, pid)
 		}
 	}
-	return false
+	return list
 }
