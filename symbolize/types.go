@@ -52,7 +52,8 @@ func OpenTypes(ctx context.Context, path string, o Options) (*Types, error) {
 	}
 	t := &Types{
 		file: file, resolver: newResolver(o, o.source(""), forData),
-		types: map[TypeRef]*Type{}, outlines: map[TypeRef]*Type{}, definitions: map[string]TypeRef{}, mangled: map[string]string{},
+		types: map[TypeRef]*Type{}, outlines: map[TypeRef]*Type{},
+		definitions: map[string]TypeRef{}, mangled: map[string]string{},
 	}
 	t.err = file.Guard(func() (err error) {
 		t.image, err = t.resolver.openImage(ctx, file)
@@ -147,8 +148,8 @@ func (t *Types) Type(ref TypeRef) *Type {
 	return found
 }
 
-// Outline is Type for those who need no members: a declaration remains one. The first definition that is looked for costs
-// a pass over all types of the file.
+// Outline is Type for those who need no members: a declaration remains one. The first definition that is looked for
+// costs a pass over all types of the file.
 func (t *Types) Outline(ref TypeRef) *Type {
 	if known := t.outlines[ref]; known != nil {
 		return known

@@ -69,7 +69,10 @@ func Walk(p Process, set *blocks.Set) (*Result, error) {
 
 // read reads the extents.
 func read(p Process) (*walk, error) {
-	w := &walk{Process: p, Result: &Result{}, reader: blocks.Reader{Memory: p.Memory}, own: map[uint64]bool{}, leaves: map[uint64]bool{}}
+	w := &walk{
+		Process: p, Result: &Result{}, reader: blocks.Reader{Memory: p.Memory},
+		own: map[uint64]bool{}, leaves: map[uint64]bool{},
+	}
 	root, err := w.findRoot()
 	if err != nil {
 		return nil, err

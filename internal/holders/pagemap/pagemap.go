@@ -76,8 +76,11 @@ type scanArgs struct {
 // pageRegion is struct page_region.
 type pageRegion struct{ start, end, categories uint64 }
 
+// reader returns parts of a range.
+type reader func(blocks.Range) ([]blocks.Range, error)
+
 // scan asks the kernel for pages (PAGEMAP_SCAN). If look is not nil, it returns the parts of regions in swap.
-func (f File) scan(q query, r blocks.Range, look func(blocks.Range) ([]blocks.Range, error)) (list []blocks.Range, err error) {
+func (f File) scan(q query, r blocks.Range, look reader) (list []blocks.Range, err error) {
 	const request = 0xc0606610
 	found := make([]pageRegion, 512)
 	args := &scanArgs{

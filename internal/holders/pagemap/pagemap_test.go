@@ -47,7 +47,7 @@ func TestWritten(t *testing.T) {
 	_ = unix.Madvise(b[7*pageSize:8*pageSize], guardInstall)
 	f := open(t)
 	inside := blocks.Range{Start: at(3, 4).Start + 16, End: at(4, 5).Start + 16}
-	for _, read := range []func(blocks.Range) ([]blocks.Range, error){f.Written, f.written} {
+	for _, read := range []reader{f.Written, f.written} {
 		for r, want := range map[blocks.Range][]blocks.Range{
 			at(0, pages): {at(3, 5), at(8191, 8193), at(19999, 20000)}, inside: {inside}, at(10, 20): nil,
 		} {
@@ -68,7 +68,7 @@ func TestPresent(t *testing.T) {
 		want = append(want, at(uint64(i), uint64(i)+1))
 	}
 	f := open(t)
-	for _, read := range []func(blocks.Range) ([]blocks.Range, error){f.Present, f.Written} {
+	for _, read := range []reader{f.Present, f.Written} {
 		got, err := read(at(0, pages))
 		require.NoError(t, err)
 		assert.Equal(t, want, got)

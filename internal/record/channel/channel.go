@@ -373,8 +373,8 @@ func (r *Receiver) report(err error) {
 // it. It is called after Close.
 func (r *Receiver) NotWritten() error { return r.notWritten }
 
-// Unfinished reports whether a process has ended while a snapshot was being written, which is missing. It is called after
-// Close.
+// Unfinished reports whether a process has ended while a snapshot was being written, which is missing. It is called
+// after Close.
 func (r *Receiver) Unfinished() bool { return r.unfinished }
 
 // Flush reads what all processes have sent so far.

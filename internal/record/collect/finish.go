@@ -35,7 +35,9 @@ func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
 	c.survivors = slices.DeleteFunc(c.living(), func(pid int) bool { return c.procs[pid].kept() == 0 })
 	r := Result{Status: e.State.ExitCode()}
-	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident, Asked: e.Asked.UTC(), Leaving: c.leaving}
+	end := manifest.End{
+		PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident, Asked: e.Asked.UTC(), Leaving: c.leaving,
+	}
 	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal
