@@ -1,5 +1,6 @@
 // The allocation functions that the program calls instead of the C library's. Each calls the real
 // one, whose result and errno it does not change.
+#include "base/objects.h"
 #include "heap/hook.h"
 #include "heap/libc.h"
 #include "heap/old.h"
@@ -18,6 +19,32 @@ HL_EXPORT void *malloc(size_t size) {
     return hl_real.malloc(size);
 }
 
+// A program that was attached to may have kept the address of free. What it frees by that is not
+// seen, until the memory is used again: no sample can begin in a block that has just been
+// allocated.
+enum { ALIGNMENT = 16, MOST_FORGOTTEN = 1 << 20 };
+
+static HL_COLD void forget_from(uintptr_t from, uintptr_t end) {
+    for (uintptr_t at = from; at < end; at += ALIGNMENT) hl_record_free((void *)at);
+}
+
+static void forget_in(uintptr_t p, size_t size) {
+    uintptr_t end = p + (size < MOST_FORGOTTEN ? size : MOST_FORGOTTEN);
+    for (uintptr_t next; p < end; p = next) {
+        next = (p | (HL_FILTERED - 1)) + 1;
+        if (hl_unlikely(hl_live_maybe((void *)p))) forget_from(p, next < end ? next : end);
+    }
+}
+
+// fresh returns a block that has just been allocated, or NULL.
+static inline void *fresh(void *p, size_t size) {
+    if (hl_unlikely(hl_loaded_late) && p) forget_in((uintptr_t)p, size);
+    return p;
+}
+
+// Only recordings that begin while the program runs call malloc by this name.
+void *hl_hook_malloc(size_t size) { return hl_note(fresh(hl_real.malloc(size), size), size); }
+
 static HL_COLD void free_slowly(void *p) {
     hl_record_free(p);
     hl_real.free(p);
@@ -29,7 +56,7 @@ HL_EXPORT void free(void *p) {
 }
 
 HL_EXPORT void *calloc(size_t n, size_t size) {
-    void *p = hl_real.calloc(n, size);
+    void *p = fresh(hl_real.calloc(n, size), n * size);
     return hl_note(p, n * size); // the product does not overflow unless p is NULL
 }
 
@@ -43,7 +70,7 @@ HL_EXPORT void *realloc(void *p, size_t size) {
     struct hl_live freed = {0, 0, HL_ANY};
     size_t old = hl_old_size(p, size);
     if (hl_unlikely(hl_live_maybe(p))) freed = hl_record_realloc(p);
-    void *q = hl_real.realloc(p, size);
+    void *q = fresh(hl_real.realloc(p, size), size);
     if (hl_likely(old == 0 && freed.number == HL_ANY)) return hl_note(q, size);
     if (freed.number != HL_ANY && !was_freed(q, size)) hl_record_unfree(p, &freed);
     return hl_old_note(q, size, old, &freed);
@@ -69,16 +96,16 @@ HL_EXPORT void *reallocarray(void *p, size_t n, size_t size) {
 
 HL_EXPORT int posix_memalign(void **p, size_t alignment, size_t size) {
     int error = INNER(hl_real.posix_memalign(p, alignment, size));
-    if (error == 0) hl_note(*p, size);
+    if (error == 0) hl_note(fresh(*p, size), size);
     return error;
 }
 
 HL_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-    return hl_note(INNER(hl_real.aligned_alloc(alignment, size)), size);
+    return hl_note(fresh(INNER(hl_real.aligned_alloc(alignment, size)), size), size);
 }
 
 HL_EXPORT void *memalign(size_t alignment, size_t size) {
-    return hl_note(INNER(hl_real.memalign(alignment, size)), size);
+    return hl_note(fresh(INNER(hl_real.memalign(alignment, size)), size), size);
 }
 
 HL_EXPORT void *valloc(size_t size) { return hl_note(INNER(hl_real.valloc(size)), size); }
@@ -97,7 +124,6 @@ static void *inner_realloc(void *p, size_t size) { return INNER(plain_realloc(p,
 // has_called reports whether an allocation was noted since the call of hl_enter.
 static bool has_called(uint64_t left) { return hl_thread_self()->left != left; }
 
-HL_HOOK(malloc);
 HL_HOOK(free);
 HL_HOOK(calloc);
 HL_HOOK(reallocarray);

@@ -23,7 +23,7 @@ enum { HL_ANY = 0 };
 // upper bits of an address move it to another line of the processor's cache. A counter that has
 // reached its maximum stays there: such addresses take the way through the table for ever, and
 // nothing is missed.
-enum { HL_FILTER_BITS = 19 };
+enum { HL_FILTER_BITS = 19, HL_FILTERED = 256 }; // bytes that have a counter
 extern HL_OWN uint8_t hl_filter[1 << HL_FILTER_BITS];
 
 static inline uint32_t hl_filter_index(uintptr_t p) {

@@ -102,6 +102,20 @@ func TestKnownAllocations(t *testing.T) {
 	}
 }
 
+// TestFreesThatAreNotSeen: a block that is allocated again was freed, also if the program has kept the address of free.
+func TestFreesThatAreNotSeen(t *testing.T) {
+	k := startKnown(t, compile(t, "release.c", "-fno-builtin"))
+	k.s = attachTo(t, k.Process.Pid, settings(k.dir, 4096, 0))
+	const functions, kept = 6, 100
+	for range 3 {
+		k.next(t, "replaced")
+		_, objects := k.inuse(t)
+		assert.InDelta(t, functions*kept, objects, functions*kept, "an estimate, with free memory that was not used again")
+	}
+	_, err := k.s.Stop()
+	require.NoError(t, err)
+}
+
 // TestMeanOf30Runs compares the mean of the estimates of 30 recordings with the truth: of blocks of
 // four sizes, and of a block from before that grows. The standard deviation of the means is 0.4 %.
 func TestMeanOf30Runs(t *testing.T) {
