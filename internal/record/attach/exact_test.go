@@ -110,7 +110,8 @@ func TestFreesThatAreNotSeen(t *testing.T) {
 	for range 3 {
 		k.next(t, "replaced")
 		_, objects := k.inuse(t)
-		assert.InDelta(t, functions*kept, objects, functions*kept, "an estimate, with free memory that was not used again")
+		assert.Greater(t, objects, int64(functions*kept/2), "an estimate of 150 samples")
+		assert.Less(t, objects, int64(2*functions*kept), "there is free memory that was not used again")
 	}
 	_, err := k.s.Stop()
 	require.NoError(t, err)

@@ -196,9 +196,13 @@ func (g *Report) Notes(page bool) []string {
 
 // whyStable tells why the site that grew most is no leak.
 func (g *Report) whyStable(s *growth.Site) string {
-	const early, most = 0.6, 0.8 // of the snapshots, and of the growth
-	at := s.Bytes[g.Result.First+int(early*float64(g.Result.Len()-1))]
-	if first := s.Bytes[g.Result.First]; float64(at-first) >= most*float64(s.Gained) {
+	const early, most = 0.6, 0.8 // of the time, and of the growth
+	at, first, last := g.Series.Clock.At, g.Result.First, g.Result.Last
+	i := first
+	for i < last && at[i+1]-at[first] <= early*(at[last]-at[first]) {
+		i++
+	}
+	if float64(s.Bytes[i]-s.Bytes[first]) >= most*float64(s.Gained) {
 		return fmt.Sprintf("most of it in the first %.0f %% of the time, like a cache that is full", 100*early)
 	}
 	return "not long or steadily enough to be called a leak"
