@@ -36,8 +36,8 @@ static void forget_in(uintptr_t p, size_t size) {
     }
 }
 
-// fresh forgets what was live in a block that has just been allocated, and returns it. The block may
-// be NULL.
+// fresh forgets what was live in a block that has just been allocated, and returns it. The block
+// may be NULL.
 static inline void *fresh(void *p, size_t size) {
     if (hl_unlikely(hl_loaded_late) && p) forget_in((uintptr_t)p, size);
     return p;
