@@ -2,7 +2,6 @@ package jemalloc
 
 import (
 	"encoding/binary"
-	"iter"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
@@ -115,44 +114,34 @@ func (w *walk) isZero(address uint64) bool {
 
 // findCache searches the cache of a thread, and returns its distance from the thread pointer.
 func (w *walk) findCache(t Thread) (place uint64, ok bool) {
-	w.addLookups(t)
-	for start, b := range w.local(t) {
-		for i := 0; i+binSize <= len(b); i += 8 {
-			if w.cacheIn(b[i:]) {
-				return t.Pointer - start - uint64(i), true
+	for _, r := range t.Local {
+		if r.End < r.Start || r.Size() > maxLocal {
+			continue
+		}
+		start := (r.Start + 7) &^ 7
+		b := make([]byte, r.End-min(r.End, start))
+		if w.Memory.Read(start, b) != nil {
+			continue
+		}
+		w.addLookups(start, b)
+		for i := 0; !ok && i+binSize <= len(b); i += 8 {
+			if ok = w.cacheIn(b[i:]); ok {
+				place = t.Pointer - start - uint64(i)
 			}
 		}
 	}
-	return 0, false
-}
-
-// local yields the thread-local memory of a thread, and where it is.
-func (w *walk) local(t Thread) iter.Seq2[uint64, []byte] {
-	return func(yield func(uint64, []byte) bool) {
-		for _, r := range t.Local {
-			if r.End < r.Start || r.Size() > maxLocal {
-				continue
-			}
-			start := (r.Start + 7) &^ 7
-			b := make([]byte, r.End-min(r.End, start))
-			if w.Memory.Read(start, b) == nil && !yield(start, b) {
-				return
-			}
-		}
-	}
+	return place, ok
 }
 
 // addLookups adds what a thread has remembered of the tree, because it found an extent there: the first address that a
 // leaf is for, and the leaf. A block may begin at that address.
-func (w *walk) addLookups(t Thread) {
+func (w *walk) addLookups(start uint64, local []byte) {
 	const lookup, covered = 16, perNode * pageSize
-	for start, b := range w.local(t) {
-		for i := 0; i+lookup <= len(b); i += 8 {
-			first, leaf := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
-			if first != 0 && first%covered == 0 && w.leaves[leaf] {
-				at := start + uint64(i)
-				w.Own = append(w.Own, blocks.Range{Start: at, End: at + lookup})
-			}
+	for i := 0; i+lookup <= len(local); i += 8 {
+		first, leaf := binary.LittleEndian.Uint64(local[i:]), binary.LittleEndian.Uint64(local[i+8:])
+		if first != 0 && first%covered == 0 && w.leaves[leaf] {
+			at := start + uint64(i)
+			w.Own = append(w.Own, blocks.Range{Start: at, End: at + lookup})
 		}
 	}
 }
