@@ -28,5 +28,5 @@ func Snapshot(t testing.TB, cmd *exec.Cmd) *snapshot.Snapshot {
 // isBusy reports whether a process could not be copied at this moment.
 func isBusy(err error) bool {
 	var refusal *snapshot.Refusal
-	return errors.As(err, &refusal) && refusal.Remedy == "try again"
+	return errors.As(err, &refusal) && refusal.Remedy == snapshot.TryAgain
 }

@@ -76,7 +76,7 @@ func (l *look) borrow(use func(*tracer.Thread) error) error {
 	var last error
 	for _, t := range l.threads {
 		if t.InRestartableSequence() {
-			last = refuse("try again", "thread %d of process %d is in a restartable sequence", t.ID, l.pid)
+			last = refuse(TryAgain, "thread %d of process %d is in a restartable sequence", t.ID, l.pid)
 			continue
 		}
 		if last = checkFilters(t); last != nil {

@@ -57,7 +57,7 @@ func threadState(pid, id int) byte {
 func awaitStoppable(pid, id int, patience time.Duration) error {
 	for end := time.Now().Add(patience); threadState(pid, id) == 'D'; nap() {
 		if time.Now().After(end) {
-			return refuse("try again", "thread %d of process %d cannot be stopped: it waits for a device, "+
+			return refuse(TryAgain, "thread %d of process %d cannot be stopped: it waits for a device, "+
 				"or for a program that it starts", id, pid)
 		}
 	}

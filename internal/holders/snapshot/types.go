@@ -32,6 +32,9 @@ type Refusal struct {
 	Remedy string
 }
 
+// TryAgain is the remedy if the process is at an unsuitable moment.
+const TryAgain = "try again"
+
 // Error returns the reason and the remedy.
 func (r *Refusal) Error() string {
 	if r.Remedy == "" {
