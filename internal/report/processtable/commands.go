@@ -52,8 +52,8 @@ func Shorten(rows []Row, width int) []Row {
 
 // shortCommand shortens a command to a width in columns. It differs from others from a byte on.
 //
-// python3 -c from multiprocessing.spawn import spawn_main; spawn_main(pipe_handle=8)
-// --multiprocessing-fork python3 … pipe_handle=8) --multipro…
+//	python3 -c from multiprocessing.spawn import spawn_main; spawn_main(pipe_handle=8) --multiprocessing-fork
+//	python3 … pipe_handle=8) --multipro…
 func shortCommand(line string, differs, width int) string {
 	const separators, least = " /.", 8
 	program, _, _ := strings.Cut(line, " ")
