@@ -29,8 +29,10 @@ static void *deferred(void *arg) {
 static void *asynchronous(void *arg) {
 	int old;
 	pthread_cleanup_push(clean, NULL);
-	__atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST);
+	// A cancellation inside pthread_setcanceltype would run clean. One inside mmap does not, because mmap is
+	// declared as a function that throws nothing.
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+	__atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST);
 	for (;;) { // these, unlike malloc, may be interrupted
 		void *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(p, 1 << 20);
