@@ -18,7 +18,4 @@ concurrent() {
 
 mapfile -t product < <(concurrent .)
 mapfile -t scripts < <(concurrent scripts)
-{
-	go test -json -race -vet=off -parallel 4 -timeout 30m "$@" "${product[@]}"
-	go test -C scripts -json -race -vet=off -parallel 4 -timeout 30m "$@" "${scripts[@]}"
-} | go run -C scripts ./testlog
+go run -C scripts ./testrun -race -vet=off -parallel 4 -timeout 30m "$@" -- "${product[@]}" -- "${scripts[@]}"

@@ -3,9 +3,4 @@
 # Usage: test.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-verbose=
-[[ " $* " != *" -v "* ]] || verbose=-v
-{
-	go test -json -vet=off -parallel 4 -timeout 20m "$@" ./...
-	go test -C scripts -json -vet=off -parallel 4 -timeout 20m "$@" ./...
-} | go run -C scripts ./testlog $verbose
+go run -C scripts ./testrun -vet=off -parallel 4 -timeout 20m "$@" -- ./... -- ./...
