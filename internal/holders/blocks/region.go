@@ -98,21 +98,26 @@ func (r *Region) locate(slot int) (start, number int, ok bool) {
 		return r.last, r.n - 1, true
 	}
 	p := &r.pages[slot/pageSlots]
+	if p.bits == nil {
+		return int(p.latest), int(p.before) - 1, p.before > 0
+	}
+	at := slot % pageSlots / 64
+	starts := p.bits[0][:at+1]
 	number = int(p.before) - 1
-	start = int(p.latest)
-	if p.bits != nil {
-		word, mask := slot%pageSlots/64, ^uint64(0)>>(63-slot%64)
-		for i, w := range p.bits[0][:word+1] {
-			if i == word {
-				w &= mask
-			}
-			if w != 0 {
-				number += bits.OnesCount64(w)
-				start = slot/pageSlots*pageSlots + i*64 + 63 - bits.LeadingZeros64(w)
-			}
+	for _, w := range starts[:at] {
+		number += bits.OnesCount64(w)
+	}
+	w := starts[at] << (63 - slot%64)
+	number += bits.OnesCount64(w)
+	if w != 0 {
+		return slot - bits.LeadingZeros64(w), number, true
+	}
+	for at--; at >= 0; at-- {
+		if w := starts[at]; w != 0 {
+			return slot/pageSlots*pageSlots + at*64 + 63 - bits.LeadingZeros64(w), number, true
 		}
 	}
-	return start, number, number >= 0
+	return int(p.latest), number, number >= 0
 }
 
 // next returns the slot of the first block after a slot, or -1.
