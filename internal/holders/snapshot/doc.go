@@ -24,6 +24,9 @@
 //   - It is the first that the kernel ends if memory runs short (oom_score_adj), and it is killed
 //     before that happens: see [Snapshot.Err].
 //
+// A page that the process writes to while the child is there is copied once. Reading the child must not
+// copy more: see [target.Anonymous].
+//
 // When it is killed, it stays a zombie until a thread of the process waits for it, so a thread is
 // borrowed a second time. If heaplapse was killed, the next snapshot of the process removes the zombie: it
 // is known by its exit signal.

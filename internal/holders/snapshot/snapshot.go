@@ -97,6 +97,9 @@ func (s *Snapshot) read() (err error) {
 	if s.Mappings, err = target.Mappings(s.look.child); err != nil {
 		return err
 	}
+	if s.Memory.Anonymous, err = target.OpenAnonymous(s.look.child, s.Mappings); err != nil {
+		return err
+	}
 	s.Missing = missing(s.look.process.Mappings, s.Mappings)
 	for i, t := range s.Threads {
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", s.PID, t.ID))
@@ -172,6 +175,9 @@ func (s *Snapshot) Close() error {
 	s.once.Do(func() {
 		s.err = s.worker.do(func() error { return errors.Join(s.look.kill(), s.look.reap()) })
 		s.worker.end()
+		if s.Memory.Anonymous != nil {
+			s.err = errors.Join(s.err, s.Memory.Anonymous.Close())
+		}
 	})
 	return s.err
 }

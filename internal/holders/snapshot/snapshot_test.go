@@ -489,3 +489,33 @@ func TestVectorLayout(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	h.end(t)
 }
+
+// TestReadingCopiesNothing reads a copy, which goes on to share its pages with the process. What the process cannot
+// read, heaplapse cannot read either.
+func TestReadingCopiesNothing(t *testing.T) {
+	const filled = 32 << 20
+	h := start(t, "memory")
+	address, err := strconv.ParseUint(strings.TrimSpace(h.text), 0, 64)
+	require.NoError(t, err)
+	s := take(t, h)
+	before := private(t, s.Memory.PID)
+	b := make([]byte, 4096)
+	for at := address + 4096; at < address+filled; at += 4096 {
+		require.NoError(t, s.Memory.Read(at, b))
+		require.Equal(t, byte(1), b[4095])
+	}
+	assert.Less(t, private(t, s.Memory.PID)-before, int64(filled/2))
+	require.ErrorIs(t, s.Memory.Read(address, b), unix.EFAULT)
+	require.ErrorIs(t, s.Memory.Read(address+2048, b), unix.EFAULT, "a part of it")
+	require.NoError(t, s.Close())
+	require.Error(t, s.Memory.Read(address+4096, b))
+	h.end(t)
+}
+
+// private returns how many bytes of memory a process shares with no other.
+func private(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	require.NoError(t, err)
+	return kilobytes(text, "Private_Dirty:") + kilobytes(text, "Private_Clean:")
+}

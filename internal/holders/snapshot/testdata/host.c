@@ -281,6 +281,17 @@ static void leaderless(void) {
     pthread_exit(NULL);
 }
 
+// Fills memory, and makes the first page of it unreadable.
+static void memory(void) {
+    char *p = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) fail("mmap");
+    memset(p, 1, 32 << 20);
+    if (mprotect(p, 4096, PROT_NONE) != 0) fail("mprotect");
+    printf("%p\n", (void *)p);
+    ready();
+    while (!stop) nap();
+}
+
 int main(int argc, char **argv) {
     const char *kind = argc > 1 ? argv[1] : "";
     struct sigaction a = {.sa_handler = on_term}; // without SA_RESTART
@@ -294,6 +305,7 @@ int main(int argc, char **argv) {
     else if (strcmp(kind, "signals") == 0) signals();
     else if (strcmp(kind, "exec") == 0) execute();
     else if (strcmp(kind, "many") == 0) many();
+    else if (strcmp(kind, "memory") == 0) memory();
     else if (strcmp(kind, "leaderless") == 0) leaderless();
     else if (strcmp(kind, "unshare") == 0) {
         if (unshare(CLONE_NEWPID) != 0) fail("unshare");

@@ -13,10 +13,17 @@ import (
 )
 
 // Memory is the memory of a process. PID may be the number of any of its threads.
-type Memory struct{ PID int }
+type Memory struct {
+	PID int
+	// Anonymous reads what it can read; the rest is read by process_vm_readv(2). It may be nil.
+	Anonymous *Anonymous
+}
 
 // Read fills b with the bytes at an address.
 func (m Memory) Read(address uint64, b []byte) error {
+	if m.Anonymous.has(address, len(b)) {
+		return m.Anonymous.read(address, b)
+	}
 	return m.transfer(unix.ProcessVMReadv, "process_vm_readv", address, b)
 }
 
