@@ -166,6 +166,14 @@ func (r *Region) Locate(address uint64) (start uint64, number int, ok bool) {
 
 // Number returns the block with a number less than Len.
 func (r *Region) Number(n int) Block {
+	if slot := r.slot(n); slot >= 0 {
+		return r.block(slot)
+	}
+	return Block{}
+}
+
+// slot returns the slot of the block with a number, or -1.
+func (r *Region) slot(n int) int {
 	// The last page that has no more than n blocks before it. Pages behind the last block are not filled in.
 	pages := r.pages[:r.last/pageSlots+1]
 	i := sort.Search(len(pages), func(i int) bool { return int(pages[i].before) > n }) - 1
@@ -179,9 +187,9 @@ func (r *Region) Number(n int) Block {
 		for ; n > 0; n-- {
 			word &= word - 1
 		}
-		return r.block(i*pageSlots + w*64 + bits.TrailingZeros64(word))
+		return i*pageSlots + w*64 + bits.TrailingZeros64(word)
 	}
-	return Block{}
+	return -1
 }
 
 // Find returns the block that contains an address, and its number from 0 on.
@@ -216,16 +224,15 @@ func (r *Region) SetFree(address uint64) bool {
 }
 
 // All iterates over the blocks by their addresses.
-func (r *Region) All() iter.Seq[Block] {
+func (r *Region) All() iter.Seq[Block] { return r.From(0) }
+
+// From iterates over the blocks by their addresses, from the block with a number on.
+func (r *Region) From(n int) iter.Seq[Block] {
 	return func(yield func(Block) bool) {
-		if r.last < 0 {
+		if n >= r.n {
 			return
 		}
-		slot := r.next(-1)
-		if r.isStart(0) {
-			slot = 0
-		}
-		for slot >= 0 {
+		for slot := r.slot(n); slot >= 0; {
 			b := Block{Range{r.address(slot), r.End}, r.isFree(slot)}
 			if slot = r.next(slot); slot >= 0 {
 				b.End = r.address(slot)
@@ -235,9 +242,4 @@ func (r *Region) All() iter.Seq[Block] {
 			}
 		}
 	}
-}
-
-func (r *Region) isStart(slot int) bool {
-	p := &r.pages[slot/pageSlots]
-	return p.bits != nil && p.bits[0][slot%pageSlots/64]>>(slot%64)&1 != 0
 }

@@ -33,18 +33,20 @@ func (g *Graph) leftBy(unseen bits, lost func(yield func(uint32))) (order []uint
 	enter := func(n uint32) {
 		if g.parents[n] == 0 && unseen.has(n) {
 			unseen.clear(n)
-			stack = append(stack, visit{n, g.rows[n]})
+			from, _ := g.rowsOf(n).of(n)
+			stack = append(stack, visit{n, from})
 		}
 	}
 	lost(func(n uint32) {
 		enter(n)
 		for len(stack) > 0 {
 			top := &stack[len(stack)-1]
-			if top.edge == g.rows[top.n+1] {
+			r := g.rowsOf(top.n)
+			if _, end := r.of(top.n); top.edge == end {
 				order, stack = append(order, top.n), stack[:len(stack)-1]
 				continue
 			}
-			e := g.edges.at(top.edge)
+			e := r.at(top.edge)
 			if top.edge++; e&doubtful == 0 {
 				enter(e &^ interior)
 			}
@@ -94,8 +96,9 @@ func (g *Graph) cycleOf(n uint32) []uint32 {
 	queue := []uint32{n}
 	for head := 0; head < len(queue) && len(queue) < maxSearch; head++ {
 		at := queue[head]
-		for i := g.rows[at]; i < g.rows[at+1] && len(queue) < maxSearch; i++ {
-			e := g.edges.at(i)
+		r := g.rowsOf(at)
+		for i, end := r.of(at); i < end && len(queue) < maxSearch; i++ {
+			e := r.at(i)
 			to := e &^ interior
 			if e&doubtful != 0 || g.phases[to] != Cycle {
 				continue

@@ -65,10 +65,9 @@ type Graph struct {
 	whole  *blocks.Set // see Options
 
 	content Content
-	before  []uint8  // bytes before the object in each block; nil if there is no Content
-	rows    []uint32 // the first edge of each block
-	free    bits     // the blocks that are free
-	edges   edges
+	before  []uint8 // bytes before the object in each block; nil if there is no Content
+	free    bits    // the blocks that are free
+	rows    []rows  // the pointers of all blocks, by number
 
 	Marks
 	unreadable uint64
@@ -128,75 +127,6 @@ func (g *Graph) findObjects() {
 	}
 }
 
-// readAll adds the edges of all blocks.
-func (g *Graph) readAll(listed []blocks.Range) error {
-	g.rows, g.free = make([]uint32, 0, g.nodes+1), newBits(g.nodes)
-	scan := scanner{Memory: g.memory}
-	var parts []Part
-	for _, r := range g.set.Regions() {
-		scan.start(r.Range)
-		for b := range r.All() {
-			g.rows = append(g.rows, g.edges.n)
-			if b.Free {
-				g.free.set(uint32(len(g.rows) - 1))
-				continue
-			}
-			for len(listed) > 0 && listed[0].End <= b.Start {
-				listed = listed[1:]
-			}
-			parts = parts[:0]
-			for i := 0; i < len(listed) && listed[i].Start < b.End; i++ {
-				parts = append(parts, Part{Range: listed[i]})
-			}
-			if g.content != nil {
-				parts = g.content.Doubtful(b.Range, parts)
-			}
-			g.read(&scan, b.Range, parts)
-			if g.bytes() > g.limit {
-				return fmt.Errorf("%d blocks with %d pointers: %w", len(g.rows), g.edges.n, ErrLimit)
-			}
-		}
-	}
-	g.rows = append(g.rows, g.edges.n)
-	g.unreadable = scan.unreadable
-	return nil
-}
-
-// read adds the edges of a block, which is the last one. parts lists what of it is doubtful.
-func (g *Graph) read(scan *scanner, b blocks.Range, parts []Part) {
-	from := uint32(len(g.rows) - 1)
-	first := g.edges.n
-	links := g.links(from, b)
-	g.pointers(scan, b, func(address uint64, to uint32) {
-		if to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
-			return
-		}
-		for i := range parts {
-			if !parts[i].has(address) {
-				continue
-			}
-			if parts[i].None {
-				return
-			}
-			to = to&^kindBits | doubtful
-			break
-		}
-		if g.edges.n == first || g.edges.at(g.edges.n-1) != to {
-			g.edges.add(to)
-		}
-	})
-}
-
-// links returns the two words before the object in a block.
-func (g *Graph) links(n uint32, b blocks.Range) blocks.Range {
-	const size = 2 * wordSize
-	if g.before == nil || g.before[n] < size {
-		return blocks.Range{}
-	}
-	object := b.Start + uint64(g.before[n])
-	return blocks.Range{Start: object - size, End: object}
-}
-
 // edge returns the block in use that an address points to.
 func (g *Graph) edge(address uint64) (uint32, bool) {
 	r, i := g.set.Index(address)
@@ -234,30 +164,13 @@ func (g *Graph) block(n uint32) blocks.Block {
 }
 
 // Len returns the number of blocks, of which some are free, and of pointers between them.
-func (g *Graph) Len() (nodes, pointers int) { return g.nodes, int(g.edges.n) }
+func (g *Graph) Len() (nodes, pointers int) {
+	for i := range g.rows {
+		pointers += int(g.rows[i].n)
+	}
+	return g.nodes, pointers
+}
 
 // Unreadable returns the number of bytes of blocks and roots that could not be read. If it is not 0,
 // nothing can be said to be lost.
 func (g *Graph) Unreadable() uint64 { return g.unreadable }
-
-func (g *Graph) bytes() uint64 {
-	return uint64(g.nodes)*perNode + uint64(g.edges.n)*perEdge
-}
-
-// edges is a slice that grows without being copied.
-type edges struct {
-	chunks [][]uint32
-	n      uint32
-}
-
-const chunkSize = 1 << 18
-
-func (e *edges) add(v uint32) {
-	if e.n%chunkSize == 0 {
-		e.chunks = append(e.chunks, make([]uint32, chunkSize))
-	}
-	e.chunks[e.n/chunkSize][e.n%chunkSize] = v
-	e.n++
-}
-
-func (e *edges) at(i uint32) uint32 { return e.chunks[i/chunkSize][i%chunkSize] }

@@ -142,8 +142,9 @@ func (g *Graph) follow(from int) {
 }
 
 func (g *Graph) visitEdges(n, kind uint32) {
-	for i := g.rows[n]; i < g.rows[n+1]; i++ {
-		if e := g.edges.at(i); e&kindBits == kind {
+	r := g.rowsOf(n)
+	for i, end := r.of(n); i < end; i++ {
+		if e := r.at(i); e&kindBits == kind {
 			g.visit(e&^kindBits, n+1)
 		}
 	}
@@ -181,8 +182,9 @@ func (g *Graph) markLost() {
 		}
 	}
 	lost(func(n uint32) {
-		for i := g.rows[n]; i < g.rows[n+1]; i++ {
-			if e := g.edges.at(i) &^ interior; e&doubtful == 0 {
+		r := g.rowsOf(n)
+		for i, end := r.of(n); i < end; i++ {
+			if e := r.at(i) &^ interior; e&doubtful == 0 {
 				held.set(e)
 			}
 		}
