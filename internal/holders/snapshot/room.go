@@ -14,19 +14,19 @@ import (
 )
 
 // status has what /proc/PID/status tells about the memory of a process, in bytes.
-type status struct{ anonymous, pageTables int64 }
+type status struct{ anonymous, swapped, pageTables int64 }
 
 func readStatus(root fs.FS, pid int) (s status) {
 	text, _ := fs.ReadFile(root, fmt.Sprintf("proc/%d/status", pid))
-	return status{kilobytes(text, "RssAnon:"), kilobytes(text, "VmPTE:")}
+	return status{kilobytes(text, "RssAnon:"), kilobytes(text, "VmSwap:"), kilobytes(text, "VmPTE:")}
 }
 
-// reserve returns the memory that must be free for a snapshot. The fork copies the page tables.
-// Afterwards the process pays for a page when it first writes to it; within the time of
-// a look that is a part of its memory.
+// reserve returns the memory that must be free for a snapshot. The fork copies the page tables, and
+// reading the copy brings back what is in swap. The process pays for a page when it first writes to it;
+// within the time of a look that is a part of its memory.
 func (s status) reserve() int64 {
 	const least, part = 32 << 20, 8
-	return s.pageTables + max(least, s.anonymous/part)
+	return s.pageTables + s.swapped + max(least, (s.anonymous+s.swapped)/part)
 }
 
 // room returns how much memory a process can still take: that of the machine, or of the control groups

@@ -52,4 +52,7 @@ func TestCheckRoom(t *testing.T) {
 	assert.Error(t, checkRoom(fs, 7))
 	fs["proc/meminfo"].Data = []byte("MemAvailable:  102000 kB\n")
 	assert.NoError(t, checkRoom(fs, 7))
+	fs["proc/7/status"].Data = append(fs["proc/7/status"].Data, "VmSwap:\t  80000 kB\n"...)
+	assert.EqualError(t, checkRoom(fs, 7),
+		"a copy of process 7 may need 188 MiB, its control group or the machine has 99.6 MiB", "reading brings it back")
 }
