@@ -23,6 +23,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 type recordFlags struct {
@@ -130,7 +131,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 
 // addNoBundle adds the flag that does not keep what names the addresses.
 func addNoBundle(flags *pflag.FlagSet, none *bool) {
-	flags.BoolVar(none, "no-bundle", false, "do not keep, in DIR, the names of programs in containers and of files that were replaced meanwhile")
+	flags.BoolVar(none, "no-bundle", false, "do not keep, in DIR, the names of what may change: your own programs, replaced files, and containers")
 }
 
 // addHolders adds the flags that tell when the recorder looks at what holds the memory.
@@ -268,17 +269,18 @@ func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Option
 	return err
 }
 
-// keepNames writes what names the addresses of a recording to its directory, if files were held and may not be at their
-// paths later.
+// keepNames writes what names the addresses of a recording to its directory, if files may not be at their paths later:
+// those of containers, files that were replaced, and what the user builds.
 func (a *app) keepNames(ctx context.Context, outcome *record.Outcome) {
 	defer outcome.Files.Close()
-	if !outcome.Files.Needed() {
+	keep := outcome.Files.ToKeep(class.DefaultRules().IsOwn)
+	if keep == nil {
 		return
 	}
 	a.signals.Orderly()
-	a.Say("keeping the names of the program, because its files may not be found later")
-	held := func(pid int) bundle.Held { return bundle.Held(outcome.Files.Of(pid)) }
-	size, err := pipeline.KeepNames(ctx, outcome.Dir, held, build.Version())
+	size, err := pipeline.KeepNames(ctx, outcome.Dir, pipeline.Names{
+		Held: func(pid int) bundle.Held { return bundle.Held(outcome.Files.Of(pid)) }, Keep: keep, Version: build.Version(),
+	})
 	if err != nil {
 		a.Warn("the names of the program were not kept: " + err.Error())
 		return

@@ -41,10 +41,19 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 	return c.Contents()
 }
 
-// KeepNames writes the files that name the addresses of a recording to its directory: see [manifest.NamesFile]. held
-// returns where the files of a process can be read that the recorder holds open. The result is the size in bytes. If a
-// file system does not answer, it returns an error after a while.
-func KeepNames(ctx context.Context, dir string, held func(pid int) bundle.Held, version string) (int64, error) {
+// Names are the files that KeepNames keeps.
+type Names struct {
+	// Held returns where the files of a process can be read that the recorder holds open.
+	Held func(pid int) bundle.Held
+	// Keep reports whether a file is kept, by its path in the process.
+	Keep func(path string) bool
+	// Version is that of the program that writes them.
+	Version string
+}
+
+// KeepNames writes files that name the addresses of a recording to its directory: see [manifest.NamesFile]. The result
+// is the size in bytes. If a file system does not answer, it returns an error after a while.
+func KeepNames(ctx context.Context, dir string, names Names) (int64, error) {
 	const patience = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -54,7 +63,7 @@ func KeepNames(ctx context.Context, dir string, held func(pid int) bundle.Held, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		size, err := keepNames(ctx, dir, held, version)
+		size, err := keepNames(ctx, dir, names)
 		done <- result{size, err}
 	}()
 	select {
@@ -65,15 +74,13 @@ func KeepNames(ctx context.Context, dir string, held func(pid int) bundle.Held, 
 	}
 }
 
-func keepNames(
-	ctx context.Context, dir string, held func(pid int) bundle.Held, version string,
-) (size int64, err error) {
+func keepNames(ctx context.Context, dir string, names Names) (size int64, err error) {
 	silent := &Pipeline{Tell: func(Notice) {}} // what reads the recording tells what is wrong
-	c := &packer{Pipeline: silent, Collector: bundle.Collector{Writer: version}, held: held}
+	c := &packer{Pipeline: silent, Collector: bundle.Collector{Writer: names.Version}, held: names.Held}
 	if err := c.addAll(ctx, []string{dir}, &Source{}); err != nil {
 		return 0, err
 	}
-	contents, err := c.Unbound()
+	contents, err := c.Unbound(names.Keep)
 	if err != nil {
 		return 0, err
 	}

@@ -119,11 +119,12 @@ func (c *Collector) Contents() (*Contents, error) {
 	return out.with(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated))
 }
 
-// Unbound returns the contents of a bundle that has the files which name the addresses of all series that were added,
-// but no snapshots: see [manifest.NamesFile].
-func (c *Collector) Unbound() (*Contents, error) {
+// Unbound returns the contents of a bundle without snapshots: see [manifest.NamesFile]. It has those files which name the
+// addresses of the series that were added for whose paths keep returns true.
+func (c *Collector) Unbound(keep func(path string) bool) (*Contents, error) {
 	out := c.empty()
-	return out.with(out.addFiles(c.used.Files()))
+	used := slices.DeleteFunc(c.used.Files(), func(u files.Used) bool { return !keep(u.Path) })
+	return out.with(out.addFiles(used))
 }
 
 func (c *Collector) empty() *Contents {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -374,5 +375,20 @@ func TestBlameOfScripts(t *testing.T) {
 			require.Equal(t, c.script != 0, ok)
 			require.Equal(t, c.script, caller)
 		})
+	}
+}
+
+// TestOwn: what the user builds is known by its path.
+func TestOwn(t *testing.T) {
+	r := DefaultRules()
+	for _, path := range []string{"/home/me/build/server", "/srv/app/lib/libapp.so.2", "/root/a.out", "/app/target/debug/orders"} {
+		assert.True(t, r.IsOwn(path), path)
+	}
+	for _, path := range []string{
+		"/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2", "/usr/bin/redis-server", "/usr/local/bin/python3.11",
+		"/home/me/.pyenv/versions/3.11.7/bin/python3.11", "/home/me/v/lib/python3.11/site-packages/numpy/core/_multiarray.so",
+		"/var/cache/heaplapse/preload/heaplapse-engine-cb02c586223d.so",
+	} {
+		assert.False(t, r.IsOwn(path), path)
 	}
 }

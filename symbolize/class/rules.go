@@ -174,6 +174,10 @@ func (r *Rules) Role(f Names) Role {
 	return r.match(&t)
 }
 
+// IsOwn reports whether the code in a module is the user's own, by the path of the module: it belongs to no library,
+// interpreter or package.
+func (r *Rules) IsOwn(module string) bool { return r.Class(Names{Module: module}) == Application }
+
 // match returns the role of the first rule that matches.
 func (r *Rules) match(t *texts) Role {
 	for i := range r.list {

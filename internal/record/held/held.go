@@ -54,18 +54,46 @@ func own(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())
 // patience is for how long a file system may take to tell about the files.
 const patience = 2 * time.Second
 
-// Needed reports whether some of the files cannot be found at their paths: those of another root directory, and those
-// that were replaced or removed. It returns false if a file system does not answer.
-func (f *Files) Needed() bool {
-	needed := make(chan bool, 1)
+// mostBuilt is the size of all files of the user's own in bytes up to which they are kept: reading larger ones would
+// take long.
+const mostBuilt = 256 << 20
+
+// ToKeep returns which files are to be kept, by their paths in the processes, or nil if none is: all, if some cannot be
+// found at their paths, because they are in another root directory or were replaced or removed; else the
+// user's own, because the next build replaces them, unless they are large. It returns nil if a file system does
+// not answer.
+func (f *Files) ToKeep(own func(path string) bool) (keep func(path string) bool) {
+	answer := make(chan func(string) bool, 1)
 	roots := f.roots
-	go func() { needed <- elsewhere(roots) }()
+	go func() {
+		switch {
+		case elsewhere(roots):
+			answer <- func(string) bool { return true }
+		case areBuilt(roots, own):
+			answer <- own
+		default:
+			answer <- nil
+		}
+	}()
 	select {
-	case n := <-needed:
-		return n
+	case keep := <-answer:
+		return keep
 	case <-time.After(patience):
-		return false
+		return nil
 	}
+}
+
+// areBuilt reports whether some files are the user's own, and these are not large.
+func areBuilt(roots []*root, own func(path string) bool) bool {
+	size := int64(0)
+	for _, r := range roots {
+		for path, file := range r.files {
+			if info, err := file.Stat(); err == nil && own(path) {
+				size += info.Size()
+			}
+		}
+	}
+	return size > 0 && size <= mostBuilt
 }
 
 func elsewhere(roots []*root) bool {

@@ -30,6 +30,8 @@ func build(t *testing.T, flags ...string) string {
 	return program
 }
 
+func none(string) bool { return false }
+
 func content(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -49,22 +51,42 @@ func TestReplacedFile(t *testing.T) {
 	f.Add(pid, "/memfd:x (deleted)")
 	f.Add(pid, "[vdso]")
 	f.Add(pid, filepath.Join(filepath.Dir(program), "sleeper.c"))
-	assert.False(t, f.Needed(), "all files are at their paths")
+	assert.Nil(t, f.ToKeep(none), "all files are at their paths")
 	require.Len(t, f.Of(pid).Files, 1)
 	require.NoError(t, os.Remove(program))
 	require.NoError(t, os.WriteFile(program, []byte("\x7fELF, another one"), 0o600))
-	assert.True(t, f.Needed())
+	assert.True(t, f.ToKeep(none)("any"))
 	assert.Equal(t, old, content(t, f.Of(pid).Files[program]))
 
 	var late Files
 	t.Cleanup(late.Close)
 	late.Add(pid, program+" (deleted)")
-	assert.True(t, late.Needed())
+	assert.NotNil(t, late.ToKeep(none))
 	assert.Equal(t, old, content(t, late.Of(pid).Files[program]))
 	assert.Empty(t, late.Of(pid).Root)
 	late.Close()
-	assert.False(t, late.Needed())
+	assert.Nil(t, late.ToKeep(none))
 	assert.Empty(t, late.Of(pid).Files)
+}
+
+// TestOwnFiles: files that a build may replace are to be kept, unless they are large.
+func TestOwnFiles(t *testing.T) {
+	program := build(t)
+	cmd := exec.Command(program)
+	testutil.Ready(t, cmd)
+	var f Files
+	t.Cleanup(f.Close)
+	f.Add(cmd.Process.Pid, program)
+	f.Add(cmd.Process.Pid, "/bin/sh")
+	keep := f.ToKeep(func(path string) bool { return path == program })
+	require.NotNil(t, keep)
+	assert.True(t, keep(program))
+	assert.False(t, keep("/bin/sh"))
+	large := filepath.Join(t.TempDir(), "large")
+	require.NoError(t, os.WriteFile(large, []byte("\x7fELF"), 0o600))
+	require.NoError(t, os.Truncate(large, mostBuilt))
+	f.Add(cmd.Process.Pid, large)
+	assert.Nil(t, f.ToKeep(func(path string) bool { return path != "/bin/sh" }))
 }
 
 // TestFewOpenFiles: a recorder that may have few files open holds none, because it needs them for the recording.
@@ -99,7 +121,7 @@ func TestOtherRoot(t *testing.T) {
 	for _, path := range []string{"/sleeper", "/secret", "/link", "/none"} {
 		f.Add(pid, path)
 	}
-	assert.True(t, f.Needed())
+	assert.True(t, f.ToKeep(none)("any"))
 	at := f.Of(pid)
 	require.Len(t, at.Files, 2)
 	require.NoError(t, cmd.Process.Kill())
