@@ -38,6 +38,7 @@ test-full: export HEAPLAPSE_FULL = 1
 test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes out/test-full.txt
 	@mkdir -p $(OUT)
 	{ scripts/test.sh -v -timeout 2h && scripts/platforms.sh; } 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
+	scripts/languages.sh 2>&1 | tee -a $(OUT)/test-full.txt
 	scripts/harm/all.sh 2>&1 | tee -a $(OUT)/test-full.txt
 
 .PHONY: lint

@@ -186,7 +186,7 @@ func TestLanguageVersions(t *testing.T) {
 		}
 	}
 	require.Len(t, details, 1)
-	require.Contains(t, details[0], "Perl frames are not recorded: 5.99 is not the supported version, 5.36")
+	require.Contains(t, details[0], "Perl frames are not recorded: 5.99 is not one of the supported versions, 5.32")
 	for _, name := range r.files(t) {
 		require.NotContains(t, name, ".frames.jsonl")
 	}

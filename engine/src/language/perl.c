@@ -1,16 +1,25 @@
-// Perl 5.36, built with threads. Sources: Perl's cop.h (contexts and lines), cv.h, gv.h, hv.h,
-// sv.h, intrpvar.h.
+// Perl 5.32 to 5.42, built with threads. Sources: Perl's cop.h (contexts and lines), cv.h, gv.h,
+// hv.h, sv.h, intrpvar.h.
 //
 // A stack of contexts has a context for each block, sub and eval that runs. Callbacks of some
 // operators, such as sort and tie, have stacks of their own, which are a list.
 #include "language/language.h"
 
-enum { MINOR = 36 };
+// struct layout is what differs between versions; offsets are in bytes.
+struct layout {
+    uint8_t minor;
+    uint8_t thread_cop, thread_stack; // Icurcop and Icurstackinfo
+    uint16_t entereval;               // the number of that operator
+    bool is_behind_array;             // the names of a package follow the array of its entries
+};
+static const struct layout layouts[] = {
+    {32, 224, 240, 345, true},  {34, 208, 224, 345, true},  {36, 208, 224, 345, false},
+    {38, 208, 224, 348, false}, {40, 208, 224, 348, false}, {42, 208, 224, 352, false},
+};
+static const char versions[] = "5.32, 5.34 and so on to 5.42";
 
-// Offsets in bytes.
+// Other offsets in bytes.
 enum {
-    THREAD_COP = 208,
-    THREAD_STACK = 224,
     STACK_CONTEXTS = 8,
     STACK_PREVIOUS = 16,
     STACK_LAST = 32,
@@ -27,23 +36,35 @@ enum {
     CV_FLAGS = 92,
     GV_NAME = 32,
     GV_STASH = 40,
+    HV_ARRAY = 16, // in the head
+    HV_LAST = 24,  // the highest index of the array
     HV_NAME = 32,
-    HV_NAMES = 60,
+    HV_NAMES = 28, // from the name on
     HEK_LENGTH = 4,
     HEK_TEXT = 8,
 };
 
 static uintptr_t key_at; // of the variable with the key of the thread's interpreter
+static const struct layout *layout;
+
+static const struct layout *layout_of(uint8_t minor) {
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].minor == minor) return &layouts[i];
+    return NULL;
+}
 
 static bool examine(struct hl_window *w, const struct hl_module *m, struct hl_text *reason) {
     uint8_t minor = 0;
     uintptr_t version = hl_module_symbol(w, m, "PL_version", NULL);
     key_at = hl_module_symbol(w, m, "PL_thr_key", NULL);
-    if (version == 0 || !hl_copy(w, &minor, version, sizeof minor) || minor != MINOR)
-        hl_format(reason, "5.%u is not the supported version, 5.36", (uint64_t)minor);
+    if (version == 0 || !hl_copy(w, &minor, version, sizeof minor)) return false;
+    layout = layout_of(minor);
+    if (layout == NULL)
+        hl_format(reason, "5.%u is not one of the supported versions, %s", (uint64_t)minor,
+                  versions);
     else if (key_at == 0)
         hl_put_string(reason, "it is built without threads");
-    return minor == MINOR && key_at != 0;
+    return layout != NULL && key_at != 0;
 }
 
 // The state of the chain, whose frame is a stack of contexts.
@@ -63,8 +84,8 @@ static bool begin(struct hl_chain *c) {
     uintptr_t stack;
     if (!hl_copy(&c->window, &key, key_at, sizeof key)) return false;
     uintptr_t thread = hl_language_thread_value(key);
-    return thread != 0 && hl_load(&c->window, thread + THREAD_COP, &c->state[COP]) &&
-           hl_load(&c->window, thread + THREAD_STACK, &stack) && go_to_stack(c, stack);
+    return thread != 0 && hl_load(&c->window, thread + layout->thread_cop, &c->state[COP]) &&
+           hl_load(&c->window, thread + layout->thread_stack, &stack) && go_to_stack(c, stack);
 }
 
 // --- names ---
@@ -80,15 +101,25 @@ static bool put_key(struct hl_window *w, struct hl_texts *t, uintptr_t hek) {
     return true;
 }
 
-// put_package appends the name of a package. It may have several.
-static bool put_package(struct hl_window *w, struct hl_texts *t, uintptr_t stash) {
-    enum { LONGEST = 400, HAS_NAME = 0x02000000 };
-    uintptr_t body, name;
-    int32_t names;
+// name_of_package returns where the name of a package is, or 0.
+static uintptr_t name_of_package(struct hl_window *w, uintptr_t stash) {
+    enum { HAS_NAME = 0x02000000 };
+    uintptr_t body, array, last;
     uint32_t flags;
     if (!hl_load(w, stash, &body) || !hl_copy(w, &flags, stash + SV_FLAGS, sizeof flags) ||
-        !(flags & HAS_NAME) || !hl_load(w, body + HV_NAME, &name) ||
-        !hl_copy(w, &names, body + HV_NAMES, sizeof names) ||
+        !(flags & HAS_NAME))
+        return 0;
+    if (!layout->is_behind_array) return body + HV_NAME;
+    if (!hl_load(w, stash + HV_ARRAY, &array) || !hl_load(w, body + HV_LAST, &last)) return 0;
+    return array + (last + 1) * sizeof array;
+}
+
+// put_package appends the name of a package. It may have several.
+static bool put_package(struct hl_window *w, struct hl_texts *t, uintptr_t stash) {
+    enum { LONGEST = 400 };
+    uintptr_t at = name_of_package(w, stash), name;
+    int32_t names;
+    if (at == 0 || !hl_load(w, at, &name) || !hl_copy(w, &names, at + HV_NAMES, sizeof names) ||
         (names != 0 && !hl_load(w, name, &name)) || !put_key(w, t, name))
         return false;
     if (t->function_length > LONGEST) t->function_length = LONGEST;
@@ -165,7 +196,7 @@ static struct hl_line line_of(struct hl_chain *c, int code, uintptr_t sub) {
 
 // --- contexts ---
 
-enum { OPERATOR_SHIFT = 7, ENTEREVAL = 345 };
+enum { OPERATOR_SHIFT = 7 };
 enum { TYPE_MASK = 15, SUB = 9, EVAL = 11, BLOCK_EVAL = 0x40 };
 
 struct context {
@@ -220,7 +251,7 @@ static struct hl_line next(struct hl_chain *c, bool *last) {
     c->state[DEPTH]--;
     if (!is_frame(&x)) return line;
     bool is_sub = (x.type & TYPE_MASK) == SUB;
-    int code = x.operator >> OPERATOR_SHIFT == ENTEREVAL ? IN_EVAL : IN_FILE;
+    int code = x.operator >> OPERATOR_SHIFT == layout->entereval ? IN_EVAL : IN_FILE;
     line = line_of(c, is_sub ? IN_SUB : code, is_sub ? x.sub : 0);
     c->state[COP] = x.old_cop;
     *last = x.return_to == 0;

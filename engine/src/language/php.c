@@ -1,11 +1,28 @@
-// PHP 8.2, not built for threads (NTS). Sources: PHP's zend_compile.h (calls, functions,
-// operations), zend_globals.h, zend_string.h.
+// PHP 7.4 and 8.1 to 8.5, not built for threads (NTS). Sources: PHP's zend_compile.h (calls,
+// functions, operations), zend_globals.h, zend_string.h.
 #include "language/language.h"
 
-// Offsets in bytes.
+// struct layout has the offsets that differ, in bytes.
+struct layout {
+    uint32_t api;                      // ZEND_MODULE_API_NO
+    uint16_t globals_call;             // current_execute_data
+    uint16_t globals_before_exception; // opline_before_exception
+    uint8_t function_size;             // last, in operations
+    uint8_t function_operations;       // opcodes
+    uint8_t function_file;             // filename
+};
+static const struct layout layouts[] = {
+    {20190902, 488, 880, 60, 64, 136},  // 7.4
+    {20210902, 488, 880, 68, 72, 144},  // 8.1
+    {20220829, 488, 880, 80, 88, 152},  // 8.2
+    {20230831, 488, 880, 76, 80, 144},  // 8.3
+    {20240924, 488, 952, 96, 104, 168}, // 8.4
+    {20250925, 512, 976, 96, 104, 168}, // 8.5
+};
+static const char versions[] = "7.4 and 8.1 to 8.5";
+
+// Other offsets in bytes.
 enum {
-    GLOBALS_CALL = 488,
-    GLOBALS_BEFORE_EXCEPTION = 880,
     CALL_OPERATION = 0,
     CALL_FUNCTION = 24,
     CALL_INFO = 40,
@@ -13,9 +30,6 @@ enum {
     FUNCTION_TYPE = 0,
     FUNCTION_NAME = 8,
     FUNCTION_SCOPE = 16,
-    FUNCTION_SIZE = 80, // in operations
-    FUNCTION_OPERATIONS = 88,
-    FUNCTION_FILE = 152,
     OPERATION_SIZE = 32,
     OPERATION_LINE = 24,
     STRING_HASH = 8,
@@ -25,6 +39,7 @@ enum {
 };
 
 static uintptr_t globals, modules;
+static const struct layout *layout; // NULL until the version is known
 
 static bool examine(struct hl_window *w, const struct hl_module *m, struct hl_text *reason) {
     globals = hl_module_symbol(w, m, "executor_globals", NULL);
@@ -33,30 +48,34 @@ static bool examine(struct hl_window *w, const struct hl_module *m, struct hl_te
     return globals != 0 && modules != 0;
 }
 
-// is_supported reads the version from the first module of PHP, a struct zend_module_entry. There
-// are none yet when the interpreter is found.
-static bool is_supported(struct hl_chain *c) {
-    enum { ENTRIES = 16, API = 4, THREADS = 9, PHP_8_2 = 20220829 };
-    static uint32_t api;
+// find_layout reads the version from the first module of PHP, a struct zend_module_entry. There are
+// none yet when the interpreter is found.
+static const struct layout *find_layout(struct hl_chain *c) {
+    enum { ENTRIES = 16, API = 4, THREADS = 9 };
     uintptr_t entries, module;
     uint8_t threads = 0;
-    uint32_t known = __atomic_load_n(&api, __ATOMIC_RELAXED);
-    if (known == 0 && hl_load(&c->window, modules + ENTRIES, &entries) &&
-        hl_load(&c->window, entries, &module) &&
-        hl_copy(&c->window, &threads, module + THREADS, sizeof threads) &&
-        hl_copy(&c->window, &known, module + API, sizeof known))
-        __atomic_store_n(&api, known, __ATOMIC_RELAXED);
-    if (known == PHP_8_2 && threads == 0) return true;
+    uint32_t api = 0;
+    if (!hl_load(&c->window, modules + ENTRIES, &entries) ||
+        !hl_load(&c->window, entries, &module) ||
+        !hl_copy(&c->window, &threads, module + THREADS, sizeof threads) ||
+        !hl_copy(&c->window, &api, module + API, sizeof api))
+        return NULL;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts && threads == 0; i++)
+        if (layouts[i].api == api) return &layouts[i];
     char text[80];
     struct hl_text reason = hl_text(text, sizeof text);
-    hl_format(&reason, "API %u is not that of the supported version, 8.2", (uint64_t)known);
+    hl_format(&reason, "API %u is not that of one of the supported versions, %s", (uint64_t)api,
+              versions);
     hl_put_end(&reason);
     hl_language_refuse(c, threads ? "it is built for threads" : text);
-    return false;
+    return NULL;
 }
 
 static bool begin(struct hl_chain *c) {
-    return is_supported(c) && hl_load(&c->window, globals + GLOBALS_CALL, &c->frame);
+    const struct layout *known = __atomic_load_n(&layout, __ATOMIC_RELAXED);
+    if (known == NULL && (known = find_layout(c)) != NULL)
+        __atomic_store_n(&layout, known, __ATOMIC_RELAXED);
+    return known != NULL && hl_load(&c->window, globals + known->globals_call, &c->frame);
 }
 
 // --- names ---
@@ -99,12 +118,12 @@ static bool read_line(struct hl_chain *c, uintptr_t function, uint32_t *line) {
     uintptr_t operation, operations;
     uint32_t size;
     if (!hl_load(w, c->frame + CALL_OPERATION, &operation) ||
-        !hl_load(w, function + FUNCTION_OPERATIONS, &operations) ||
-        !hl_copy(w, &size, function + FUNCTION_SIZE, sizeof size))
+        !hl_load(w, function + layout->function_operations, &operations) ||
+        !hl_copy(w, &size, function + layout->function_size, sizeof size))
         return false;
     uintptr_t end = operations + (uintptr_t)size * OPERATION_SIZE;
     bool is_own = operation >= operations && operation < end;
-    if (!is_own && (!hl_load(w, globals + GLOBALS_BEFORE_EXCEPTION, &operation) ||
+    if (!is_own && (!hl_load(w, globals + layout->globals_before_exception, &operation) ||
                     operation < operations || operation >= end))
         return false;
     return hl_copy(w, line, operation + OPERATION_LINE, sizeof *line);
@@ -139,7 +158,7 @@ static struct hl_line line_of(struct hl_chain *c) {
     if (!hl_load(w, c->frame + CALL_FUNCTION, &function) || function == 0 ||
         !hl_copy(w, &type, function + FUNCTION_TYPE, sizeof type) ||
         (type != USER && type != EVAL) || !read_line(c, function, &line) ||
-        !hl_load(w, function + FUNCTION_FILE, &key.word[KEY_FILE]) ||
+        !hl_load(w, function + layout->function_file, &key.word[KEY_FILE]) ||
         !hl_load(w, function + FUNCTION_NAME, &key.word[KEY_NAME]) ||
         !hl_load(w, function + FUNCTION_SCOPE, &key.word[KEY_CLASS]))
         return none;

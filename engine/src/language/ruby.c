@@ -1,14 +1,27 @@
-// Ruby 3.1 with glibc on x86-64. Sources: Ruby's vm_core.h (control frames, instruction sequences),
-// iseq.h and iseq.c (lines), internal/imemo.h, include/ruby/internal/core (strings, arrays), gc.c.
+// Ruby 3.1 and 3.2 with glibc on x86-64; 3.3 does not export what is needed. Sources: Ruby's
+// vm_core.h (control frames, instruction sequences), iseq.h and iseq.c (lines), internal/imemo.h,
+// include/ruby/internal/core (strings, arrays), gc.c.
 //
 // The execution context of a thread is in a thread-local variable. Its control frames are on the
 // stack of the virtual machine, the innermost one first.
 #include "base/config.h"
 #include "language/language.h"
 
-// Offsets in bytes.
+// struct layout has the offsets that differ, in bytes.
+struct layout {
+    char version[4];
+    uint16_t vm_heap;     // gc.objspace
+    uint8_t body_lines;   // insns_info.body, insns_info.size 16 and the index 24 bytes behind it
+    uint8_t string_short; // the text of a short String
+};
+static const struct layout layouts[] = {
+    {"3.1.", 1104, 120, 16},
+    {"3.2.", 1128, 112, 24},
+};
+static const char versions[] = "3.1 and 3.2";
+
+// Other offsets in bytes.
 enum {
-    VM_HEAP = 1104,
     HEAP_FLAGS = 16,
     CONTEXT_STACK = 0,
     CONTEXT_STACK_SIZE = 8, // in words
@@ -22,9 +35,8 @@ enum {
     BODY_INSTRUCTIONS = 8,
     BODY_PATH = 64,
     BODY_LABEL = 80,
-    BODY_LINES = 120,
-    BODY_LINES_SIZE = 136,
-    BODY_INDEX = 144,
+    LINES_SIZE = 16,
+    LINES_INDEX = 24,
     LINE_SIZE = 12,
     OBJECT_FIELDS = 16,
     STRING_TEXT = 24,
@@ -37,6 +49,7 @@ enum { IS_X86 = 1 };
 enum { IS_X86 = 0 };
 #endif
 
+static const struct layout *layout;
 static uintptr_t vm_at;        // of the variable with the virtual machine
 static uintptr_t tls_offset;   // of the thread-local variable with the context, in its module
 static uintptr_t tls_index_at; // where the dynamic linker has put the number of that module
@@ -66,13 +79,19 @@ static bool find_thread_local(struct hl_window *w, const struct hl_module *m) {
     return false;
 }
 
+static const struct layout *layout_of(const char *version) {
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (memcmp(layouts[i].version, version, sizeof layouts[i].version) == 0) return &layouts[i];
+    return NULL;
+}
+
 static bool examine(struct hl_window *w, const struct hl_module *m, struct hl_text *reason) {
-    static const char supported[] = "3.1.";
     char version[8] = "";
     hl_copy(w, version, hl_module_symbol(w, m, "ruby_version", NULL), sizeof version - 2);
     vm_at = hl_module_symbol(w, m, "ruby_current_vm_ptr", NULL);
-    if (memcmp(version, supported, sizeof supported - 1) != 0) {
-        hl_format(reason, "%s is not the supported version, 3.1", version);
+    layout = layout_of(version);
+    if (layout == NULL) {
+        hl_format(reason, "%s is not one of the supported versions, %s", version, versions);
         return false;
     }
     if (IS_X86 && vm_at != 0 && hl_has_prefix(hl_process.libc, "glibc") && find_thread_local(w, m))
@@ -98,7 +117,7 @@ static bool collects_garbage(struct hl_window *w) {
     enum { DURING_GC = 1 << 5 };
     uintptr_t vm, heap;
     uint8_t flags;
-    return !hl_load(w, vm_at, &vm) || !hl_load(w, vm + VM_HEAP, &heap) ||
+    return !hl_load(w, vm_at, &vm) || !hl_load(w, vm + layout->vm_heap, &heap) ||
            !hl_copy(w, &flags, heap + HEAP_FLAGS, sizeof flags) || flags & DURING_GC;
 }
 
@@ -125,15 +144,17 @@ static bool begin(struct hl_chain *c) {
 enum { KEY_BODY, KEY_INSTRUCTIONS, KEY_PATH, KEY_LABEL, KEY_LINE }; // of struct hl_key
 enum { TYPE = 0x1f, USER_FLAGS = 12, ARRAY = 7, STRING = 5, MEMO = 0x1a, OUTSIDE = 1 << 13 };
 
-// read_string copies a String. A short one has its characters inside, and its length in the flags.
+// read_string copies a String. A short one has its characters inside; before 3.2 it had its length
+// in the flags.
 static size_t read_string(struct hl_window *w, char *to, size_t size, uintptr_t string) {
     enum { LENGTH = USER_FLAGS + 2, MOST = 0x1f };
     uintptr_t flags, length, text;
     if (string == 0 || !hl_load(w, string, &flags) || (flags & TYPE) != STRING) return 0;
-    if (!(flags & OUTSIDE))
-        return hl_language_text(w, to, size, string + OBJECT_FIELDS, flags >> LENGTH & MOST);
-    if (!hl_load(w, string + OBJECT_FIELDS, &length) || !hl_load(w, string + STRING_TEXT, &text))
-        return 0;
+    bool is_outside = flags & OUTSIDE, has_length = layout->string_short != OBJECT_FIELDS;
+    length = flags >> LENGTH & MOST;
+    text = string + layout->string_short;
+    if ((is_outside || has_length) && !hl_load(w, string + OBJECT_FIELDS, &length)) return 0;
+    if (is_outside && !hl_load(w, string + STRING_TEXT, &text)) return 0;
     return hl_language_text(w, to, size, text, length);
 }
 
@@ -178,12 +199,12 @@ static uint32_t index_of(struct hl_window *w, uintptr_t index, uint32_t at) {
 
 // read_line reads the line of the instruction before pc.
 static bool read_line(struct hl_window *w, uintptr_t body, uintptr_t pc, uint32_t *line) {
-    uintptr_t instructions, lines, index;
+    uintptr_t instructions, lines, index, lines_at = body + layout->body_lines;
     uint32_t size, n_lines, i = 1;
     if (!hl_load(w, body + BODY_INSTRUCTIONS, &instructions) ||
-        !hl_copy(w, &size, body + BODY_SIZE, sizeof size) ||
-        !hl_load(w, body + BODY_LINES, &lines) || !hl_load(w, body + BODY_INDEX, &index) ||
-        !hl_copy(w, &n_lines, body + BODY_LINES_SIZE, sizeof n_lines) || pc < instructions ||
+        !hl_copy(w, &size, body + BODY_SIZE, sizeof size) || !hl_load(w, lines_at, &lines) ||
+        !hl_load(w, lines_at + LINES_INDEX, &index) ||
+        !hl_copy(w, &n_lines, lines_at + LINES_SIZE, sizeof n_lines) || pc < instructions ||
         (pc - instructions) / sizeof pc > size)
         return false;
     uint32_t at = (uint32_t)((pc - instructions) / sizeof pc);
