@@ -159,6 +159,7 @@ func (g *Report) Notes(page bool) []string {
 	if g.NoHolders != "" && r.Verdict == verdict.SeriesLeak {
 		out = append(out, "the recorder did not look at what holds the memory: "+text.Clean(g.NoHolders))
 	}
+	out = append(out, g.together()...)
 	idle := g.idleEnd()
 	if s := r.LargestStable; s != nil {
 		out = append(out, fmt.Sprintf("%s grew most, by %s, but %s",

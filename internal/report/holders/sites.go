@@ -37,23 +37,58 @@ const (
 	stale = 0.1
 )
 
+// common is what nearly all blocks of a site have in common, if that is known and one thing. more reports whether the
+// ways of some of them go on, and few whether few blocks tell it.
+func common(h answer.Held) (by answer.Holder, more, few, ok bool) {
+	by, more = h.Common(agreed)
+	few = h.Looked < answer.LeastOld && !h.All
+	ok = by.Blocks > 0 && by.Kind != answer.NotFound && (!few || h.Looked >= fewest && by.Blocks == h.Looked)
+	return by, more, few, ok
+}
+
 // Line is what holds nearly all blocks of a site: "held by g_sessions (server.cc:14, std::map) → Session   30 of 30";
 // "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
 func Line(h answer.Held) string {
-	common, more := h.Common(agreed)
-	few := h.Looked < answer.LeastOld && !h.All
-	if few && (h.Looked < fewest || common.Blocks < h.Looked) || common.Blocks == 0 || common.Kind == answer.NotFound {
+	by, more, few, ok := common(h)
+	if !ok {
 		return ""
 	}
-	line := Phrase(&common)
-	if more && !isJavaScript(&common) {
+	line := Phrase(&by)
+	if more && !isJavaScript(&by) {
 		line += " → …"
 	}
-	line = fmt.Sprintf("%s   %d of %d", line, common.Blocks, h.Looked)
+	line = fmt.Sprintf("%s   %d of %d", line, by.Blocks, h.Looked)
 	if few {
 		line += " (few: a longer recording is surer)"
 	}
 	return line
+}
+
+// Variable is the variable with which the way to nearly all blocks of a site begins, as in "app.SESSIONS (dict)"; "" if
+// there is none.
+func Variable(h answer.Held) string {
+	by, _, _, ok := common(h)
+	steps := 0 // that name the variable
+	switch by.Kind {
+	case answer.Module, answer.Frame:
+		steps = 1
+	case answer.Global:
+	case answer.TLS:
+		ok = ok && by.Module != ""
+	case answer.Stack:
+		ok = ok && by.Variable != ""
+	default:
+		ok = false
+	}
+	if !ok || len(by.Path) < steps || isJavaScript(&by) {
+		return ""
+	}
+	by.Path = slices.Clone(by.Path[:steps])
+	for i := range by.Path { // its length may differ from look to look
+		by.Path[i].Length, by.Path[i].Limit = 0, 0
+	}
+	first, _ := words(&by)
+	return first
 }
 
 // Lines are all holders of a site, the most frequent first. A heading tells what they are.

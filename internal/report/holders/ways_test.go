@@ -25,3 +25,24 @@ func TestWaysShareTheirBeginning(t *testing.T) {
 	}, Ways(held))
 	assert.Empty(t, Ways(answer.Held{}))
 }
+
+// TestVariable: a site has a variable if its blocks agree on one, whatever the ways behind it and its length.
+func TestVariable(t *testing.T) {
+	global := answer.Holder{Blocks: 30, Kind: answer.Global, Name: "g_sessions", Type: "std::map", File: "/a/server.cc", Line: 14}
+	module := answer.Holder{Blocks: 29, Kind: answer.Module, Name: "app", Path: []answer.Step{
+		{Via: ".CACHE", Type: "dict", Length: 12, Limit: 100}, {Type: "str"},
+	}}
+	for _, c := range []struct {
+		want string
+		by   answer.Holder
+	}{
+		{"g_sessions (server.cc:14, std::map)", global},
+		{"app.CACHE (dict)", module},
+		{"", answer.Holder{Blocks: 30, Kind: answer.Module, Name: "app"}},
+		{"", answer.Holder{Blocks: 20, Kind: answer.Global, Name: "g_sessions"}},
+		{"", answer.Holder{Blocks: 30, Kind: answer.Lost}},
+		{"", answer.Holder{Blocks: 30, Kind: answer.Stack, Name: "worker"}},
+	} {
+		assert.Equal(t, c.want, Variable(answer.Held{Looked: 30, By: []answer.Holder{c.by}}))
+	}
+}
