@@ -3,10 +3,15 @@
 package looks
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/heaplapse/heaplapse/internal/record/collect"
 )
 
 // TestTimesOfLooks: the newest look is from the second half of the recording.
@@ -20,4 +25,17 @@ func TestTimesOfLooks(t *testing.T) {
 			assert.Equal(t, w, at)
 		}
 	}
+}
+
+// TestTooLargeLater: the answer about a process that has become too large is old, and the user is told why.
+func TestTooLargeLater(t *testing.T) {
+	var told []string
+	l := New(Options{Tell: func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }})
+	large, small := os.Getpid(), os.Getppid()
+	l.told[large] = seen{live: 9, time: time.Date(2026, 3, 2, 14, 7, 5, 0, time.Local)}
+	l.told[small] = l.told[large]
+	l.tooLarge(collect.Running{PID: large}, errors.New("it has 129 threads"))
+	l.End()
+	assert.Equal(t, []string{fmt.Sprintf(
+		"what holds the memory of process %d is told as it was at 14:07:05: since then, it has 129 threads", large)}, told)
 }
