@@ -218,17 +218,22 @@ func (l *Looks) refuse(pid int) error {
 	}
 }
 
+// errUnread is the reason why nothing is told if each copy of a process was removed before it had been read.
+var errUnread = errors.New("no look at it was complete before it ended, or the recording did")
+
 // finish reads copies, stores what they tell, and removes them.
 func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Context, *copied) (*answer.Look, error)) {
 	for _, c := range list {
 		if ctx.Err() != nil {
 			_ = c.Close()
+			l.note(c.Running, errUnread)
 			continue
 		}
 		stop := context.AfterFunc(ctx, c.drop)
 		a, err := ask(ctx, c)
 		stop()
 		if c.dropped.Load() {
+			l.note(c.Running, errUnread)
 			continue
 		}
 		before, told := l.told[c.PID]
