@@ -40,8 +40,8 @@ func TestTooLargeLater(t *testing.T) {
 	l.told[small] = l.told[large]
 	l.tooLarge(collect.Running{PID: large}, errors.New("it has 129 threads"))
 	l.End()
-	assert.Equal(t, []string{fmt.Sprintf(
-		"what holds the memory of process %d is told as it was at 14:07:05: since then, it has 129 threads", large)}, *told)
+	const want = "what holds the memory of process %d is told as it was at 14:07:05: since then, it has 129 threads"
+	assert.Equal(t, []string{fmt.Sprintf(want, large)}, *told)
 }
 
 // TestTooSlow: a copy that is removed before it has been read tells nothing, and the user is told why, unless another
@@ -73,7 +73,8 @@ func TestTooSlow(t *testing.T) {
 				assert.Empty(t, *told)
 				return
 			}
-			assert.Equal(t, []string{fmt.Sprintf("what holds the memory of process %d is not told: %v", pid, errUnread)}, *told)
+			want := fmt.Sprintf("what holds the memory of process %d is not told: %v", pid, errUnread)
+			assert.Equal(t, []string{want}, *told)
 		})
 	}
 }
