@@ -34,20 +34,33 @@ func (w *walk) walkChunks(r blocks.Range, top uint64) (foundTop bool, err error)
 			region.SetFree(before + headerSize)
 		}
 		size := word &^ flags
+		if chunk == top {
+			if !region.Add(chunk+headerSize, true) {
+				return false, fmt.Errorf("no room for the last chunk at %#x", chunk)
+			}
+			region.End = chunk + sizeOfTop(size, r.End-chunk)
+			return true, w.addHeap(region)
+		}
 		if isFencepost(word, r.End-chunk) {
 			region.End = chunk + headerSize
 			return false, w.addHeap(region)
 		}
 		if size < minSize || size%16 != 0 || size > r.End-chunk || word&mapped != 0 ||
-			!region.Add(chunk+headerSize, chunk == top) {
+			!region.Add(chunk+headerSize, false) {
 			return false, fmt.Errorf("the chunk at %#x has the size %#x", chunk, word)
-		}
-		if chunk == top {
-			region.End = chunk + size
-			return true, w.addHeap(region)
 		}
 		before, chunk = chunk, chunk+size
 	}
+}
+
+// sizeOfTop returns the size of the chunk top, of which rest is what is left of the heap. Its word may be wrong for a
+// moment that is often long: malloc moves top, and then writes the size to a page that the kernel may have to make
+// first; and it returns memory to the kernel before it writes the new size. Then top ends with the heap.
+func sizeOfTop(size, rest uint64) uint64 {
+	if size < minSize || size%16 != 0 || size > rest {
+		return rest
+	}
+	return size
 }
 
 // addHeap adds the blocks of a heap to those of the arena.

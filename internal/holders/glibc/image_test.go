@@ -90,6 +90,45 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
+// TestSizeOfTop: a process may be stopped before malloc has written the size of the last chunk. Then the block before
+// that is not in use yet. It may also be stopped when the heap is smaller already than the last chunk.
+func TestSizeOfTop(t *testing.T) {
+	_, list := images(t)
+	for i := range list {
+		r := &list[i]
+		h, err := Walk(r.process())
+		require.NoError(t, err)
+		for _, region := range h.Blocks.Regions() {
+			top, before := lastBlocks(region)
+			if !top.Free {
+				continue // a mapping of its own
+			}
+			undo := r.Memory.Put(t, top.Start-8, 1<<40|inUse)
+			smaller, err := Walk(r.process())
+			require.NoError(t, err)
+			assert.Empty(t, smaller.Problems)
+			assert.Empty(t, check(smaller, r.Live, r.Freed))
+			undo()
+
+			undo = r.Memory.Put(t, top.Start-8, 0)
+			unwritten, err := Walk(r.process())
+			require.NoError(t, err)
+			assert.Empty(t, unwritten.Problems)
+			b, ok := unwritten.Blocks.Find(before.Start)
+			assert.True(t, ok && b.Free && b.Range == before.Range)
+			undo()
+		}
+	}
+}
+
+// lastBlocks returns the last block of a region, and the one before.
+func lastBlocks(region *blocks.Region) (last, before blocks.Block) {
+	for b := range region.All() {
+		last, before = b, last
+	}
+	return last, before
+}
+
 // FuzzWalk changes words of an image: each 12 bytes say which one, and what it becomes. Any memory gives blocks
 // that lie one behind the other in the memory, or an error.
 func FuzzWalk(f *testing.F) {

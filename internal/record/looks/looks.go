@@ -68,13 +68,22 @@ type Looks struct {
 	// These are used with work held.
 	ends   bool          // the last looks have begun
 	failed map[int]error // why there is no look at a process
-	told   map[int]int   // the live samples at the last look at a process, if there is one
+	told   map[int]seen  // the last look at a process, if there is one
+	large  map[int]error // why there was no look after that: the process has become too large
 	left   map[int]bool  // processes whose exit handlers, or handlers of signals that end programs, may have begun
+}
+
+// seen is a look that counts.
+type seen struct {
+	live int // samples
+	time time.Time
 }
 
 // New returns what looks at processes after Start.
 func New(o Options) *Looks {
-	l := &Looks{Options: o, failed: map[int]error{}, told: map[int]int{}, left: map[int]bool{}}
+	l := &Looks{
+		Options: o, failed: map[int]error{}, told: map[int]seen{}, large: map[int]error{}, left: map[int]bool{},
+	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -154,9 +163,10 @@ func (l *Looks) begin(only int) (list []*copied) {
 			half = l.Half(r.PID)
 		}
 		if err := l.refuse(r.PID); err != nil {
-			l.note(r, err)
+			l.tooLarge(r, err)
 			continue
 		}
+		delete(l.large, r.PID)
 		l.c.Load().Copied(len(list) + 1)
 		c, err := begin(r)
 		if err != nil {
@@ -208,24 +218,29 @@ func (l *Looks) refuse(pid int) error {
 	}
 }
 
+// errUnread is the reason why nothing is told if each copy of a process was removed before it had been read.
+var errUnread = errors.New("no look at it was complete before it ended, or the recording did")
+
 // finish reads copies, stores what they tell, and removes them.
 func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Context, *copied) (*answer.Look, error)) {
 	for _, c := range list {
 		if ctx.Err() != nil {
 			_ = c.Close()
+			l.note(c.Running, errUnread)
 			continue
 		}
 		stop := context.AfterFunc(ctx, c.drop)
 		a, err := ask(ctx, c)
 		stop()
 		if c.dropped.Load() {
+			l.note(c.Running, errUnread)
 			continue
 		}
 		before, told := l.told[c.PID]
-		if a != nil && float64(live(a)) >= c.least*float64(before) {
+		if a != nil && float64(live(a)) >= c.least*float64(before.live) {
 			l.c.Load().AddLook(c.Running, a)
 			delete(l.failed, c.PID)
-			l.told[c.PID] = live(a)
+			l.told[c.PID] = seen{live(a), a.Time}
 		}
 		if err != nil && !told && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
 			l.failed[c.PID] = err
@@ -271,6 +286,12 @@ func (l *Looks) note(r collect.Running, err error) {
 		Schema: answer.Schema, PID: r.PID, Program: proc.ProgramName(r.PID), Refused: err.Error(),
 		Time: time.Now().UTC().Truncate(time.Millisecond),
 	})
+}
+
+// tooLarge keeps the reason why a process is not looked at any more.
+func (l *Looks) tooLarge(r collect.Running, err error) {
+	l.large[r.PID] = err
+	l.note(r, err)
 }
 
 // Now looks at the processes, because they are about to end or to be left, and returns when the copies are gone. What
@@ -333,7 +354,7 @@ func (l *Looks) lock(ctx context.Context, pid int) bool {
 	return false
 }
 
-// End waits for what is still read, but not for long, and tells why there are no looks at processes.
+// End waits for what is still read, but not for long, and tells why there are no looks at processes, or no later ones.
 func (l *Looks) End() {
 	if l == nil {
 		return
@@ -347,5 +368,11 @@ func (l *Looks) End() {
 	l.timer.Wait()
 	for _, pid := range slices.Sorted(maps.Keys(l.failed)) {
 		l.Tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
+	}
+	for _, pid := range slices.Sorted(maps.Keys(l.large)) {
+		if last, told := l.told[pid]; told {
+			l.Tell("what holds the memory of process %d is told as it was at %s: since then, %v",
+				pid, last.time.Local().Format(time.TimeOnly), l.large[pid])
+		}
 	}
 }

@@ -3,10 +3,20 @@
 package looks
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/holders"
+	"github.com/heaplapse/heaplapse/internal/record/collect"
 )
 
 // TestTimesOfLooks: the newest look is from the second half of the recording.
@@ -20,4 +30,58 @@ func TestTimesOfLooks(t *testing.T) {
 			assert.Equal(t, w, at)
 		}
 	}
+}
+
+// TestTooLargeLater: the answer about a process that has become too large is old, and the user is told why.
+func TestTooLargeLater(t *testing.T) {
+	l, told := listen()
+	large, small := os.Getpid(), os.Getppid()
+	l.told[large] = seen{live: 9, time: time.Date(2026, 3, 2, 14, 7, 5, 0, time.Local)}
+	l.told[small] = l.told[large]
+	l.tooLarge(collect.Running{PID: large}, errors.New("it has 129 threads"))
+	l.End()
+	const want = "what holds the memory of process %d is told as it was at 14:07:05: since then, it has 129 threads"
+	assert.Equal(t, []string{fmt.Sprintf(want, large)}, *told)
+}
+
+// TestTooSlow: a copy that is removed before it has been read tells nothing, and the user is told why, unless another
+// look has told something.
+func TestTooSlow(t *testing.T) {
+	program := exec.Command("sleep", "600")
+	require.NoError(t, program.Start())
+	defer func() { _, _ = program.Process.Kill(), program.Wait() }()
+	pid := program.Process.Pid
+	c := collect.New(collect.Options{Prefix: filepath.Join(t.TempDir(), "sleep")}, nil)
+	go c.Run(nil)
+	defer c.Stop()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, was := range map[string]map[int]seen{"first": {}, "another": {pid: {live: 9}}} {
+		t.Run(name, func(t *testing.T) {
+			l, told := listen()
+			l.c.Store(c)
+			l.told = was
+			one := &copied{Running: collect.Running{PID: pid}}
+			require.Eventually(t, func() (ok bool) {
+				var err error
+				one.Copy, err = holders.Begin(pid)
+				return err == nil
+			}, time.Minute, time.Millisecond)
+			l.finish(over, []*copied{one}, ask)
+			l.End()
+			if len(was) > 0 {
+				assert.Empty(t, *told)
+				return
+			}
+			want := fmt.Sprintf("what holds the memory of process %d is not told: %v", pid, errUnread)
+			assert.Equal(t, []string{want}, *told)
+		})
+	}
+}
+
+// listen returns looks, and what they will have told the user.
+func listen() (*Looks, *[]string) {
+	var told []string
+	tell := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+	return New(Options{Tell: tell}), &told
 }
