@@ -159,7 +159,7 @@ sub walk { my ($n) = @_; my $copy = "$n->{text}"; $n->{next} ? 1 + walk($n->{nex
 func TestLanguageReusedMemory(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"aa", "bb"} {
-		testutil.WriteFile(t, filepath.Join(dir, name+".pl"), `sub remember { push @main::kept, "x" x 1000 for 1 .. 10 } remember(); 1;`, 0o600)
+		testutil.WriteFile(t, filepath.Join(dir, name+".pl"), `sub remember { push @main::kept, "x" x (1000 + $_) for 1 .. 10 } remember(); 1;`, 0o600)
 	}
 	main := filepath.Join(dir, "main.pl")
 	testutil.WriteFile(t, main, `no warnings; for (1 .. 200) { do "$ARGV[0]/$_.pl" or die for "aa", "bb" }`, 0o600)
