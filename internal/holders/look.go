@@ -175,7 +175,8 @@ func (l *Look) link(ctx context.Context, o Options, kernel []uint64) error {
 		Mappings: s.Mappings, Memory: s.Memory, Whole: l.whole, Options: o.Symbols,
 	}
 	r := roots.Process{
-		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Musl: l.process.Musl,
+		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads,
+		Libc: l.process.Libc.Path, Musl: l.process.Musl,
 		Own: slices.Concat(l.own, l.engine), Kernel: kernel, Locals: l.findLocals(ctx),
 	}
 	if l.python != nil {

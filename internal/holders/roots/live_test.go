@@ -52,6 +52,7 @@ func mark(t *testing.T, s *snapshot.Snapshot) marked {
 	require.Empty(t, heap.Problems)
 	p := Process{
 		Memory: s.Memory, Mappings: s.Mappings, Threads: s.Threads, Own: heap.Own, Kernel: KernelWords(s.PID),
+		Libc: process.Libc.Path,
 	}
 	list := Of(p, &heap.Blocks)
 	memory := graph.Memory{Memory: s.Memory, Resident: s.Resident}
@@ -109,6 +110,20 @@ func TestTruth(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLibraryLast: what the program holds counts more than what the C library has, even in fewer steps.
+func TestLibraryLast(t *testing.T) {
+	s := look(t, "-O1")
+	m := mark(t, s)
+	program := m.process.Program()
+	text, err := s.Memory.Uint64(program.Symbol("environment_text").Start)
+	require.NoError(t, err)
+	p, ok := m.Path(^text, 10)
+	require.True(t, ok)
+	require.Equal(t, Global, p.Phase)
+	assert.Equal(t, program.Path, m.roots[p.Root].Module)
+	assert.Len(t, p.Blocks, 6)
 }
 
 // TestEveryWordOnce: blocks, roots and the allocator's memory do not overlap, and are all of the writable memory.

@@ -27,14 +27,23 @@ func modules(memory blocks.Memory, mappings []target.Mapping, f func(m *target.M
 
 // addGlobals adds the writable data of modules. The kernel may join the .bss with other memory: it ends where
 // the program headers say.
+//
+// That of the C library is followed last. It holds little of the program's, but buffers with texts between which old
+// words may be: those of getpwnam(3), for example.
 func (b *builder) addGlobals() {
 	modules(b.Memory, b.Mappings, func(module *target.Module) {
+		n := len(b.list)
 		for _, r := range module.Writable {
 			for _, m := range b.Mappings {
 				part := blocks.Range{Start: max(r.Start, m.Start), End: min(r.End, m.End)}
 				if part.Start < part.End && strings.HasPrefix(m.Permissions, "r") && strings.HasSuffix(m.Permissions, "p") {
 					b.add(Global, part, module.Path, -1)
 				}
+			}
+		}
+		if module.Path == b.Libc {
+			for i := range b.list[n:] {
+				b.list[n+i].Rank = 1
 			}
 		}
 	})

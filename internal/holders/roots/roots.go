@@ -46,7 +46,8 @@ type Process struct {
 	Memory   blocks.Memory
 	Mappings []target.Mapping
 	Threads  []snapshot.Thread
-	// Musl reports whether the C library is musl, not glibc.
+	// Libc is the path of the C library. Musl reports whether that is musl, not glibc.
+	Libc string
 	Musl bool
 	// Own lists memory that belongs to the allocator, or to heaplapse.
 	Own []blocks.Range
