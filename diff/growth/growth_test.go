@@ -254,6 +254,31 @@ func TestManyRestartsCostLittle(t *testing.T) {
 	require.Len(t, j.Sites, 1, "the same place in the program is one site")
 }
 
+// TestMayReplace: after attach, new memory may replace what was there before, whose release is not seen: the
+// resident memory tells. In a recording from the start it does not matter.
+func TestMayReplace(t *testing.T) {
+	const attach = `{"recording":{"engine":"builtin","command":["server"]}}` + "\n"
+	for _, c := range []struct {
+		head string
+		rss  int // MiB in each snapshot, of a heap that grows by 1 MiB
+		want verdict.Reason
+	}{
+		{attach, 0, verdict.MayReplace}, {attach, 1, verdict.SitesLeak}, {"", 0, verdict.SitesLeak},
+	} {
+		dir := madeUp(t, 24, site{0x400100, func(i int) int { return (i + 1) << 20 }})
+		lines := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) + c.head
+		for i := range 24 {
+			lines += fmt.Sprintf(`{"snapshot":{"file":"p.%04d.heap","time":"2026-01-01T00:%02d:00Z","pid":1,"trigger":"time","rss_bytes":%d}}`+"\n",
+				i+1, i, (100+c.rss*i)<<20)
+		}
+		testutil.WriteFile(t, filepath.Join(dir, manifest.Name), lines, 0o600)
+		j := judge(t, dir, "", growth.Options{})
+		require.Equal(t, c.want, j.Why, "%+v", c)
+		require.Equal(t, c.want.Series(), j.Verdict)
+		require.Equal(t, 1, j.Leaks)
+	}
+}
+
 // TestProcessGrowsOutsideItsHeap: the manifest has the size of the resident set.
 func TestProcessGrowsOutsideItsHeap(t *testing.T) {
 	dir := t.TempDir()

@@ -81,6 +81,8 @@ type Result struct {
 	Outside *trend.Verdict
 	// ProcessGrows reports whether the resident set grows to the end, and by more than the heap.
 	ProcessGrows bool
+	// Attached reports whether the heap is only what was allocated since attach.
+	Attached bool
 	// Explained is the share of the heap's growth that is on sites called leaks, or below causes that
 	// leak, 0 to 1.
 	Explained float64

@@ -3,13 +3,14 @@ package growth
 import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // Reason returns the reason of the verdict in words.
 func (r *Result) Reason() string {
 	f := verdict.Facts{
 		Snapshots: r.Len(), Good: GoodPoints, Hidden: r.HiddenBytes, Workers: int(r.Workers),
-		Programs: int(r.Programs), Short: r.Short,
+		Programs: int(r.Programs), Short: r.Short, Leaked: r.leaked(), Resident: r.LastRSS - r.FirstRSS,
 	}
 	switch r.Why {
 	case verdict.SitesLeak:
@@ -56,6 +57,7 @@ func conclude(j *judgement, g *groups, h *heap, l *listing, found *causes) *Resu
 		Small: l.small, SmallBytes: l.smallBytes,
 		Chance: max(l.chance, causesChance(found.list)), HiddenBytes: g.hiddenGrowth(&j.window) + l.hidden(),
 		Notes: notes(&j.window, h), Workers: j.series.Workers(), Programs: j.series.Programs(),
+		Attached: j.series.Method() == manifest.MethodAttach,
 	}
 	if l.likeliest != nil {
 		likeliest := j.shown(*l.likeliest)
@@ -105,6 +107,8 @@ func (r Result) decided() *Result {
 func (r *Result) reason() verdict.Reason {
 	gained := r.LastHeap - r.FirstHeap
 	switch {
+	case r.mayReplace():
+		return verdict.MayReplace
 	case r.Leaks > 0:
 		return verdict.SitesLeak
 	case r.LeakingCauses > 0:
@@ -135,6 +139,16 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.OthersTooShort
 	}
 	return verdict.NothingGrows
+}
+
+// leaked is the growth of what seems to leak.
+func (r *Result) leaked() int64 { return int64(r.Explained * float64(r.LastHeap-r.FirstHeap)) }
+
+// mayReplace reports whether what seems to leak may only replace memory from before attach, whose release is not
+// seen: the resident memory grew by less than half as much.
+func (r *Result) mayReplace() bool {
+	leaks := r.Leaks > 0 || r.LeakingCauses > 0
+	return leaks && r.Attached && r.RSS != nil && !isMost(r.LastRSS-r.FirstRSS, r.leaked())
 }
 
 // likeliestMayLeak reports whether the likeliest site may leak. It need not be a suspect: its growth

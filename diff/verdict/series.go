@@ -95,6 +95,7 @@ const (
 	WorkersMissing                   // nothing grows, but children of the process were not recorded
 	ProgramsMissing                  // nothing grows, but processes below the process grew and were not recorded
 	OthersTooShort                   // nothing grows, but processes with most of the memory have too few snapshots
+	MayReplace                       // sites grow, but may replace memory from before the recording
 )
 
 // Facts are the numbers in the text of a reason.
@@ -110,6 +111,8 @@ type Facts struct {
 	// Workers is the number of children of the same program that were not recorded, Programs that of processes below
 	// this one that run others, and Short that of processes that have too few snapshots.
 	Workers, Programs, Short int
+	// Leaked is the growth of what seems to leak, and Resident that of the resident memory, in bytes.
+	Leaked, Resident int64
 }
 
 // Status is the exit status of a check for leaks.
@@ -174,6 +177,10 @@ var reasons = [...]reasonRow{
 	OthersTooShort: {"others-too-short", SeriesUndecided, StatusNothing, func(f Facts) string {
 		return "no site of this process grows to the end of the series, but " + units.CountOf(f.Short, "other process", "other processes") +
 			", with most of the memory, " + plural(f.Short, "has", "have") + " too few snapshots"
+	}},
+	MayReplace: {"may-replace", SeriesUndecided, StatusNothing, func(f Facts) string {
+		return fmt.Sprintf("what seems to leak grew by %s, but the resident memory by %s: it may replace memory from before attach, "+
+			"as a full cache does", units.Bytes(f.Leaked), units.Bytes(max(0, f.Resident)))
 	}},
 }
 
