@@ -43,7 +43,12 @@ type Report struct {
 func (g *Report) Describe(s *growth.Site) siteview.View { return g.sites().View(s.Members) }
 
 // Advice is what to look at next about a site; it may be empty.
+//
+// What holds the blocks is a better advice than what such functions usually do.
 func (g *Report) Advice(s *growth.Site, v siteview.View) string {
+	if held := g.Holders.Of(s.Members).Held; holders.Line(held) != "" {
+		return holders.Advice(held)
+	}
 	rises, last := 0, int64(-1)
 	for i := g.Result.First; i <= g.Result.Last; i++ {
 		if !s.Visible[i] {
@@ -281,6 +286,8 @@ func (g *Report) Next() string {
 		return "ask again later, or record for longer"
 	case verdict.ProgramsMissing:
 		return "record them, too" + g.Flags.If(option.FollowChildren, " (%s)")
+	case verdict.MayReplace:
+		return "record until all that was there before has been replaced"
 	case verdict.WorkersMissing:
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}

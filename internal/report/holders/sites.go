@@ -64,6 +64,22 @@ func Line(h answer.Held) string {
 	return line
 }
 
+// Advice tells what to do about blocks that are lost; "" if something holds them, or that is not known.
+func Advice(h answer.Held) string {
+	by, _, _, ok := common(h)
+	switch {
+	case !ok:
+		return ""
+	case by.Kind == answer.Lost:
+		return "free each block before the last pointer to it goes"
+	case by.Kind == answer.Cycle && by.Type == "shared_ptr":
+		return "nothing but a cycle of shared_ptr holds it: make one of them a weak_ptr"
+	case by.Kind == answer.Cycle:
+		return "nothing but a cycle holds it: break the cycle"
+	}
+	return ""
+}
+
 // Variable is the variable with which the way to nearly all blocks of a site begins, as in "app.SESSIONS (dict)"; "" if
 // there is none.
 func Variable(h answer.Held) string {
