@@ -28,6 +28,10 @@ func (g *Report) notes() []string {
 	for i := range g.Notes {
 		out = append(out, noteText(&g.Notes[i], g.Flags))
 	}
+	if slices.ContainsFunc(g.Rows, hiddenBySampling) {
+		out = append(out, "sampling hides some changes: "+g.Flags.Of(option.SamplePeriod)+
+			" 16KiB sees smaller ones; it must be the same in all runs")
+	}
 	if g.Losses != nil {
 		out = append(out, siteview.LossNotes(g.Losses.Reports)...)
 	}
@@ -35,6 +39,13 @@ func (g *Report) notes() []string {
 		out = append(out, "thresholds and suppressions are those of "+g.Config)
 	}
 	return out
+}
+
+// hiddenBySampling reports whether sampling is the reason why a row does not fail.
+func hiddenBySampling(r gate.Row) bool {
+	i := judgedDoubt(&r)
+	return i >= 0 && r.Status != gate.Regressed && r.Suppression == nil && r.Values[i].Doubt == gate.DoubtSampling &&
+		r.Values[i].Metric != gate.MetricSlope
 }
 
 // noteText returns a note as text.

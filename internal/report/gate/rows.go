@@ -209,7 +209,7 @@ func movedWith(r *gate.Row) string {
 
 // doubt is why a change that reaches the thresholds does not fail; empty if it does not reach them.
 func doubt(r *gate.Row) string {
-	i := slices.IndexFunc(r.Values, func(v gate.Value) bool { return v.Doubt != "" && v.Judged })
+	i := judgedDoubt(r)
 	if i < 0 {
 		return ""
 	}
@@ -227,6 +227,11 @@ func doubt(r *gate.Row) string {
 		return fmt.Sprintf("does not fail: the error of the growth explains a change of up to %s", chance)
 	}
 	return fmt.Sprintf("does not fail: sampling alone explains a change of up to %s", chance)
+}
+
+// judgedDoubt returns the index of the first value that could fail the gate and does not; -1 if there is none.
+func judgedDoubt(r *gate.Row) int {
+	return slices.IndexFunc(r.Values, func(v gate.Value) bool { return v.Doubt != "" && v.Judged })
 }
 
 // neighbours are the first of the functions that memory moved from or to.
