@@ -33,7 +33,8 @@ func relativeError(n, size, period int64) float64 {
 }
 
 // TestEstimatesAreRight compares the estimates of one run with the truth. An unbiased estimate is
-// off by more than five standard deviations in one of two million runs.
+// off by more than five standard deviations in one of two million runs. Of objects that are nearly all
+// sampled, one is missed more often than that, and two hardly ever.
 func TestEstimatesAreRight(t *testing.T) {
 	const period, total = 4096, 48 << 20
 	program := compile(t, "gcc", "bias.c", "-fno-builtin")
@@ -52,7 +53,7 @@ func TestEstimatesAreRight(t *testing.T) {
 			if c.want == want.InuseObjects || c.want == want.InuseBytes {
 				n = want.InuseObjects
 			}
-			tolerance := 5*relativeError(n, size, period) + 1e-4
+			tolerance := 5*relativeError(n, size, period) + 2/float64(n)
 			assert.InEpsilon(t, c.want, c.got, tolerance, "%s of size %d", c.what, size)
 		}
 	}
