@@ -111,16 +111,16 @@ func withoutAlloc(c heapfile.Counts) heapfile.Counts {
 func (r *Row) change() Change {
 	d := r.Delta()
 	switch {
+	case d.InuseBytes == 0: // also of a site that is new, and has nothing in use
+		return ChangeChurned
 	case len(r.BaseSites) == 0 && r.BaseBound == heapfile.Counts{}:
 		return ChangeNew
 	case len(r.CurrentSites) == 0 && r.CurrentBound == heapfile.Counts{}:
 		return ChangeGone
 	case d.InuseBytes > 0:
 		return ChangeGrown
-	case d.InuseBytes < 0:
-		return ChangeShrunk
 	}
-	return ChangeChurned
+	return ChangeShrunk
 }
 
 // moveShare is the largest change of a function as a whole, as a share of a row's change, for which
