@@ -292,8 +292,8 @@ func snapshotFiles(t *testing.T, dir string) (paths []string) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.heap*"))
 	require.NoError(t, err)
 	for _, path := range found {
-		isHidden := strings.HasPrefix(filepath.Base(path), ".") // Go's * matches these
-		if !isHidden && !strings.HasSuffix(path, ".tmp") {      // those are being written
+		isHidden := strings.HasPrefix(filepath.Base(path), ".")                                       // Go's * matches these
+		if !isHidden && !manifest.IsBeside(filepath.Base(path)) && !strings.HasSuffix(path, ".tmp") { // those are being written
 			paths = append(paths, filename.TrimCompression(path))
 		}
 	}

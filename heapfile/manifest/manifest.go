@@ -25,6 +25,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/infile"
@@ -221,6 +222,13 @@ const (
 // NamesFile is the base name of the archive of what names the addresses, if that may not be at its paths later. The
 // manifest does not list it: it is written when the recording is complete. See package bundle.
 const NamesFile = "names.heaplapse.tar.zst"
+
+// IsBeside reports whether a base name is that of a file that a recorder writes beside the snapshots. A pattern of a
+// shell may match such files, too.
+func IsBeside(name string) bool {
+	return name == Name || name == NamesFile || name == VDSOFile || strings.HasSuffix(name, HoldersSuffix) ||
+		strings.HasSuffix(name, FramesSuffix)
+}
 
 // VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.
 const VDSOFile = "vdso.so"

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/spool"
@@ -83,6 +86,7 @@ type visitor = func(*series.Snapshot) error
 
 // Find finds the snapshots at some paths, or in a bundle. The caller closes the recording.
 func (p *Pipeline) Find(paths []string, from *Source) (*Recording, error) {
+	paths = snapshotsAmong(paths)
 	b, err := p.openBundle(paths)
 	if err != nil {
 		return nil, err
@@ -247,6 +251,16 @@ func (p *Pipeline) Name(ctx context.Context, in *Input, o *Source) error {
 	}
 	in.Filter = symbolize.NewFilter(in.Symbols, o.Focus, o.Ignore)
 	return nil
+}
+
+// snapshotsAmong returns the paths without what recorders write beside snapshots, which "recording/*" matches in a
+// shell, if any others are left.
+func snapshotsAmong(paths []string) []string {
+	left := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return manifest.IsBeside(filepath.Base(path)) })
+	if len(left) == 0 {
+		return paths
+	}
+	return left
 }
 
 // openBundle unpacks the bundle among some paths. It returns nil if there is none.

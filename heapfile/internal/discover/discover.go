@@ -180,7 +180,7 @@ func holdsSnapshots(dir string) bool {
 const remedy = ": check the path, or record a program first: heaplapse record -- CMD"
 
 // addGlob adds the files that match a pattern, and those of the directories that match it. Other
-// directories may match, too.
+// directories, and what a recorder writes beside snapshots, may match, too.
 func (d *Finder) addGlob(pattern string) error {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
@@ -192,6 +192,7 @@ func (d *Finder) addGlob(pattern string) error {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		switch {
+		case manifest.IsBeside(filepath.Base(p)):
 		case err == nil && info.Mode().IsRegular():
 			d.addFile(p, false)
 		case err == nil && info.IsDir():
