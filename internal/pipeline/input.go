@@ -256,7 +256,8 @@ func (p *Pipeline) Name(ctx context.Context, in *Input, o *Source) error {
 // snapshotsAmong returns the paths without what recorders write beside snapshots, which "recording/*" matches in a
 // shell, if any others are left.
 func snapshotsAmong(paths []string) []string {
-	left := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return manifest.IsBeside(filepath.Base(path)) })
+	beside := func(path string) bool { return manifest.IsBeside(filepath.Base(path)) }
+	left := slices.DeleteFunc(slices.Clone(paths), beside)
 	if len(left) == 0 {
 		return paths
 	}

@@ -119,8 +119,8 @@ func (c *Collector) Contents() (*Contents, error) {
 	return out.with(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated))
 }
 
-// Unbound returns the contents of a bundle without snapshots: see [manifest.NamesFile]. It has those files which name the
-// addresses of the series that were added for whose paths keep returns true.
+// Unbound returns the contents of a bundle without snapshots: see [manifest.NamesFile]. Of the files that name the
+// addresses of the series that were added, it has those for whose paths keep returns true.
 func (c *Collector) Unbound(keep func(path string) bool) (*Contents, error) {
 	out := c.empty()
 	used := slices.DeleteFunc(c.used.Files(), func(u files.Used) bool { return !keep(u.Path) })
