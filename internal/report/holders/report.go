@@ -37,12 +37,16 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	line("process %d (%s): %s in %s blocks; its threads were stopped for %s", l.PID, l.Program, units.Bytes(l.Bytes),
 		units.Grouped(l.Blocks), stopped(l.Stopped))
-	r.sites(line)
+	few := r.sites(line)
 	for i := range l.Groups {
 		g := &l.Groups[i]
 		line("")
 		line("%s in %s", units.Bytes(g.Bytes), name(g))
-		r.held(&g.Held, line)
+		few = r.held(&g.Held, line) || few
+	}
+	if few {
+		line("")
+		line("What holds less than a tenth of a group may be old memory that was not cleared.")
 	}
 	if len(l.Doubts) > 0 {
 		line("")
@@ -59,19 +63,20 @@ func (r *Report) Text(w io.Writer) error {
 	return p.Err
 }
 
-// sites lists what holds the blocks of each line of code.
-func (r *Report) sites(line func(format string, args ...any)) {
+// sites lists what holds the blocks of each line of code. It reports whether a holder has few of them.
+func (r *Report) sites(line func(format string, args ...any)) (few bool) {
 	for i := range r.Sites[:min(len(r.Sites), r.Top)] {
 		s := &r.Sites[i]
 		line("")
 		line("%s: %s, %s of them among the older half of all", s.title,
 			units.Count(s.Live, "live sample"), units.Grouped(int64(s.Old)))
-		r.held(&s.Held, line)
+		few = r.held(&s.Held, line) || few
 	}
+	return few
 }
 
-// held lists the holders of some blocks.
-func (r *Report) held(h *answer.Held, line func(format string, args ...any)) {
+// held lists the holders of some blocks. It reports whether one has few of them.
+func (r *Report) held(h *answer.Held, line func(format string, args ...any)) (few bool) {
 	for i := range h.By {
 		if i == most && !r.All && len(h.By) > most+1 {
 			rest := 0
@@ -79,10 +84,12 @@ func (r *Report) held(h *answer.Held, line func(format string, args ...any)) {
 				rest += b.Blocks
 			}
 			line("    %2d of %d in %d other ways", rest, h.Looked, len(h.By)-i)
-			return
+			return few
 		}
+		few = few || isFew(h.By[i].Blocks, h.Looked)
 		line("    %2d of %d %s", h.By[i].Blocks, h.Looked, Phrase(&h.By[i]))
 	}
+	return few
 }
 
 // name is what a group has: "41,203 dict" or "1,000 blocks of 49 to 64 bytes".
