@@ -14,8 +14,9 @@ import (
 //
 // It exists for copies made by fork. process_vm_readv(2) pins each page, and Linux from 5.19 on makes a
 // copy of a page that a fork shares before it pins that (gup_must_unshare in mm/gup.c): to read a copy
-// would take as much memory as the process has. /proc/PID/mem pins nothing. It would also read memory that the process cannot read,
-// and registers of devices, where reading may change something: hence only this memory.
+// would take as much memory as the process has. /proc/PID/mem pins nothing. It would also read memory
+// that the process cannot read, and registers of devices, where reading may change something: hence
+// only this memory.
 type Anonymous struct {
 	file   *os.File
 	ranges []Range // by address
