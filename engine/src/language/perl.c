@@ -44,8 +44,8 @@ enum {
     HEK_TEXT = 8,
 };
 
-static uintptr_t key_at; // of the variable with the key of the thread's interpreter
-static const struct layout *layout;
+static uintptr_t key_at;            // of the variable with the key of the thread's interpreter
+static const struct layout *layout; // never NULL again: a thread may read it at any time
 
 static const struct layout *layout_of(uint8_t minor) {
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
@@ -57,14 +57,15 @@ static bool examine(struct hl_window *w, const struct hl_module *m, struct hl_te
     uint8_t minor = 0;
     uintptr_t version = hl_module_symbol(w, m, "PL_version", NULL);
     key_at = hl_module_symbol(w, m, "PL_thr_key", NULL);
-    if (version == 0 || !hl_copy(w, &minor, version, sizeof minor)) return false;
-    layout = layout_of(minor);
-    if (layout == NULL)
+    if (version != 0) hl_copy(w, &minor, version, sizeof minor);
+    const struct layout *known = layout_of(minor);
+    if (known != NULL) layout = known;
+    if (known == NULL)
         hl_format(reason, "5.%u is not one of the supported versions, %s", (uint64_t)minor,
                   versions);
     else if (key_at == 0)
         hl_put_string(reason, "it is built without threads");
-    return layout != NULL && key_at != 0;
+    return known != NULL && key_at != 0;
 }
 
 // The state of the chain, whose frame is a stack of contexts.

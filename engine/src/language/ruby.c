@@ -49,10 +49,10 @@ enum { IS_X86 = 1 };
 enum { IS_X86 = 0 };
 #endif
 
-static const struct layout *layout;
-static uintptr_t vm_at;        // of the variable with the virtual machine
-static uintptr_t tls_offset;   // of the thread-local variable with the context, in its module
-static uintptr_t tls_index_at; // where the dynamic linker has put the number of that module
+static const struct layout *layout; // never NULL again: a thread may read it at any time
+static uintptr_t vm_at;             // of the variable with the virtual machine
+static uintptr_t tls_offset;        // of the thread-local variable with the context, in its module
+static uintptr_t tls_index_at;      // where the dynamic linker has put the number of that module
 
 // find_thread_local finds the relocation by which the interpreter learns the number of its own
 // module of thread-local variables.
@@ -89,11 +89,12 @@ static bool examine(struct hl_window *w, const struct hl_module *m, struct hl_te
     char version[8] = "";
     hl_copy(w, version, hl_module_symbol(w, m, "ruby_version", NULL), sizeof version - 2);
     vm_at = hl_module_symbol(w, m, "ruby_current_vm_ptr", NULL);
-    layout = layout_of(version);
-    if (layout == NULL) {
+    const struct layout *known = layout_of(version);
+    if (known == NULL) {
         hl_format(reason, "%s is not one of the supported versions, %s", version, versions);
         return false;
     }
+    layout = known;
     if (IS_X86 && vm_at != 0 && hl_has_prefix(hl_process.libc, "glibc") && find_thread_local(w, m))
         return true;
     hl_put_string(reason, "the thread-local variable with its frames is not found");
