@@ -2,7 +2,6 @@ package growth
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -32,15 +31,9 @@ func (g *Report) together() (notes []string) {
 	}
 	for _, by := range order {
 		if n := of[by]; len(n.rows) > 1 {
-			notes = append(notes, fmt.Sprintf("rows %s are held by %s: %s together", enumerated(n.rows), by,
+			notes = append(notes, fmt.Sprintf("rows %s are held by %s: %s together", text.And(n.rows...), by,
 				units.SignedBytes(n.gained)))
 		}
 	}
 	return notes
-}
-
-// enumerated lists two or more words, as in "1, 2 and 5".
-func enumerated(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

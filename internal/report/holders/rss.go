@@ -223,11 +223,10 @@ func sizesOf(sizes []rss.Size) string {
 			list = append(list, units.Grouped(s.Size))
 		}
 	}
-	n := len(list)
-	if n == 0 {
+	if len(list) == 0 {
 		return ""
 	}
-	return text.Join(" and ", strings.Join(list[:n-1], ", "), list[n-1]+" bytes")
+	return text.And(list...) + " bytes"
 }
 
 // free are the rows about free memory of malloc.

@@ -2,7 +2,6 @@ package siteview
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -70,9 +69,9 @@ func moduleList(s *symbolize.Symbols, modules []symbolize.ModuleID) string {
 		names = append(names, text.Message(s.Modules[id].Title()))
 	}
 	if n := len(modules) - len(names); n > 0 {
-		return strings.Join(names, ", ") + " and " + units.Count(n, "more file")
+		names = append(names, units.Count(n, "more file"))
 	}
-	return strings.Join(names, " and ")
+	return text.And(names...)
 }
 
 // UnnamedJSON is a [class.UnnamedRow] in JSON.

@@ -166,7 +166,7 @@ func (v View) OnLines() string {
 	for i, line := range list {
 		words[i] = strconv.Itoa(line)
 	}
-	return "on lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return "on lines " + text.And(words...)
 }
 
 // maxCallers is the number of callers in a call path in one line.

@@ -36,3 +36,9 @@ func TestDistinctFiles(t *testing.T) {
 		require.Equal(t, want, strings.Join(got, " "), files)
 	}
 }
+
+func TestAnd(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "1": {"1"}, "1 and 2": {"1", "2"}, "1, 2 and 5": {"1", "2", "5"}} {
+		require.Equal(t, want, And(words...))
+	}
+}

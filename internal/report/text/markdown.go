@@ -18,6 +18,15 @@ func Join(separator string, parts ...string) string {
 	return strings.Join(out, separator)
 }
 
+// And lists words, as in "1, 2 and 5".
+func And(words ...string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // Sentences are texts as sentences. Empty ones are left out.
 func Sentences(parts ...string) string {
 	for i, p := range parts {
