@@ -39,7 +39,7 @@ func (g *Graph) readAll(listed []blocks.Range) error {
 	if g.content == nil {
 		readers = min(maxReaders, runtime.GOMAXPROCS(0))
 	}
-	// No two set bits of the same word.
+	// Two readers never set bits of the same word.
 	each := (g.nodes/readers/wordBits + 1) * wordBits
 	g.free = newBits(g.nodes)
 	var all []*reader
@@ -98,12 +98,8 @@ func (r *reader) read(pointers *atomic.Int64) {
 		if from >= region.Len() {
 			continue
 		}
-		started := false
+		r.scan.start(blocks.Range{Start: region.Number(from).Start, End: region.End})
 		for b := range region.From(from) {
-			if !started {
-				r.scan.start(blocks.Range{Start: b.Start, End: region.End})
-				started = true
-			}
 			r.add(b)
 			if r.rows.n-counted >= often && !count() {
 				return

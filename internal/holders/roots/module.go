@@ -42,9 +42,7 @@ func (b *builder) addGlobals() {
 			}
 		}
 		if module.Path == b.Libc {
-			for i := range b.list[n:] {
-				b.list[n+i].Rank = 1
-			}
+			b.rank(n, 1)
 		}
 	})
 }

@@ -113,9 +113,14 @@ func (b *builder) addLocals() {
 	for _, l := range b.Locals {
 		n := len(b.list)
 		b.add(LocalVariable, l.Range, "", l.Thread)
-		for i := range b.list[n:] {
-			b.list[n+i].Rank = l.Depth
-		}
+		b.rank(n, l.Depth)
+	}
+}
+
+// rank sets the rank of the roots from an index on.
+func (b *builder) rank(from, rank int) {
+	for i := range b.list[from:] {
+		b.list[from+i].Rank = rank
 	}
 }
 
