@@ -65,60 +65,61 @@ func TestWalkImages(t *testing.T) {
 	}
 }
 
-// TestCorrupt changes a word of an image. The walk must say that something does not fit.
-func TestCorrupt(t *testing.T) {
+// eachHeap calls a function for each heap and each mapped block of the images.
+func eachHeap(t *testing.T, f func(r *recording, region *blocks.Region)) {
+	t.Helper()
 	_, list := images(t)
 	for i := range list {
-		r := &list[i]
-		h, err := Walk(r.process())
+		h, err := Walk(list[i].process())
 		require.NoError(t, err)
 		for _, region := range h.Blocks.Regions() {
-			n := 0
-			for b := range region.All() {
-				if n++; n%29 != 0 || b.End == region.End {
-					continue
-				}
-				for _, size := range []uint64{0, 0x18, 0x21 << 40, ^uint64(0)} {
-					undo := r.Memory.Put(t, b.Start-8, size)
-					broken, err := Walk(r.process())
-					require.NoError(t, err)
-					assert.NotEmpty(t, broken.Problems, "%#x: size %#x", b.Start, size)
-					undo()
-				}
-			}
+			f(&list[i], region)
 		}
 	}
+}
+
+// TestCorrupt changes a word of an image. The walk must say that something does not fit.
+func TestCorrupt(t *testing.T) {
+	eachHeap(t, func(r *recording, region *blocks.Region) {
+		n := 0
+		for b := range region.All() {
+			if n++; n%29 != 0 || b.End == region.End {
+				continue
+			}
+			for _, size := range []uint64{0, 0x18, 0x21 << 40, ^uint64(0)} {
+				undo := r.Memory.Put(t, b.Start-8, size)
+				broken, err := Walk(r.process())
+				require.NoError(t, err)
+				assert.NotEmpty(t, broken.Problems, "%#x: size %#x", b.Start, size)
+				undo()
+			}
+		}
+	})
 }
 
 // TestSizeOfTop: a process may be stopped before malloc has written the size of the last chunk. Then the block before
 // that is not in use yet. It may also be stopped when the heap is smaller already than the last chunk.
 func TestSizeOfTop(t *testing.T) {
-	_, list := images(t)
-	for i := range list {
-		r := &list[i]
-		h, err := Walk(r.process())
-		require.NoError(t, err)
-		for _, region := range h.Blocks.Regions() {
-			top, before := lastBlocks(region)
-			if !top.Free {
-				continue // a mapping of its own
-			}
-			undo := r.Memory.Put(t, top.Start-8, 1<<40|inUse)
-			smaller, err := Walk(r.process())
-			require.NoError(t, err)
-			assert.Empty(t, smaller.Problems)
-			assert.Empty(t, check(smaller, r.Live, r.Freed))
-			undo()
-
-			undo = r.Memory.Put(t, top.Start-8, 0)
-			unwritten, err := Walk(r.process())
-			require.NoError(t, err)
-			assert.Empty(t, unwritten.Problems)
-			b, ok := unwritten.Blocks.Find(before.Start)
-			assert.True(t, ok && b.Free && b.Range == before.Range)
-			undo()
+	eachHeap(t, func(r *recording, region *blocks.Region) {
+		top, before := lastBlocks(region)
+		if !top.Free {
+			return // a mapping of its own
 		}
-	}
+		undo := r.Memory.Put(t, top.Start-8, 1<<40|inUse)
+		smaller, err := Walk(r.process())
+		require.NoError(t, err)
+		assert.Empty(t, smaller.Problems)
+		assert.Empty(t, check(smaller, r.Live, r.Freed))
+		undo()
+
+		undo = r.Memory.Put(t, top.Start-8, 0)
+		unwritten, err := Walk(r.process())
+		require.NoError(t, err)
+		assert.Empty(t, unwritten.Problems)
+		b, ok := unwritten.Blocks.Find(before.Start)
+		assert.True(t, ok && b.Free && b.Range == before.Range)
+		undo()
+	})
 }
 
 // lastBlocks returns the last block of a region, and the one before.
