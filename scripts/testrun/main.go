@@ -57,12 +57,12 @@ func parse(args []string) (suite, error) {
 	s := suite{dirs: []string{"..", "."}}
 	first := slices.Index(args, "--")
 	if first < 0 {
-		return s, errors.New("usage: testrun FLAGS... -- PACKAGES... -- PACKAGES...")
+		return s, errors.New("usage: testrun FLAGS... -- PACKAGES... -- PACKAGES")
 	}
 	flags, rest := args[:first], args[first+1:]
 	second := slices.Index(rest, "--")
 	if second < 0 {
-		return s, errors.New("the packages of scripts are missing: -- PACKAGES...")
+		return s, errors.New("the packages of scripts are missing: -- PACKAGES")
 	}
 	s.flags, s.packages = flags, [][]string{rest[:second], rest[second+1:]}
 	return s, nil
@@ -103,7 +103,8 @@ func (s suite) again(out io.Writer, logs []*log) error {
 		for _, n := range l.failed {
 			fmt.Fprintf(out, "testrun: %s of %s failed, and runs again alone\n", n.test, n.pkg)
 			alone := newLog(false)
-			if err := alone.follow(out, s.dirs[i], slices.Concat(s.flags, []string{"-count", timesAgain, "-p", "1", "-run", pattern(n.test), n.pkg})); err != nil {
+			args := []string{"-count", timesAgain, "-p", "1", "-run", pattern(n.test), n.pkg}
+			if err := alone.follow(out, s.dirs[i], slices.Concat(s.flags, args)); err != nil {
 				return err
 			}
 			if alone.broken || len(alone.failed) > 0 {
@@ -222,7 +223,8 @@ func (l *log) fail(n name, out io.Writer) {
 		l.printUnfinished(out, n.pkg)
 		return
 	}
-	if !slices.ContainsFunc(l.failed, func(f name) bool { return f.pkg == n.pkg && strings.HasPrefix(f.test, n.test+"/") }) {
+	isPart := func(f name) bool { return f.pkg == n.pkg && strings.HasPrefix(f.test, n.test+"/") }
+	if !slices.ContainsFunc(l.failed, isPart) {
 		l.failed = append(l.failed, n)
 	}
 }
