@@ -105,10 +105,19 @@ static void wait_for_signals(void) {
 	}
 }
 
+static void *nothing(void *unused) { return unused; }
+
 // calls makes the system calls of 1,000 samples between two calls of getsid.
 static void calls(const char *how) {
+	pthread_t thread;
 	allocate(1000);
-	if (strcmp(how, "none") != 0) signal(SIGUSR1, strcmp(how, "ignored") ? handler : SIG_IGN);
+	if (!strcmp(how, "thread")) {
+		pthread_create(&thread, NULL, nothing, NULL);
+		pthread_join(thread, NULL);
+		sleep(1); // some snapshots
+	} else if (strcmp(how, "none") != 0) {
+		signal(SIGUSR1, strcmp(how, "ignored") ? handler : SIG_IGN);
+	}
 	getsid(0);
 	allocate(1000);
 	getsid(0);

@@ -1,6 +1,7 @@
 #include "base/quiet.h"
 
 #include "base/entry.h"
+#include "base/objects.h"
 
 static uint32_t stopped = 1;      // is 0 while no signal can run code of the program
 static void (*own_handler)(void); // the engine's
@@ -27,11 +28,23 @@ struct action {
     uint64_t rest[4];
 };
 
+// The C library handles a signal of its own as soon as there are threads: glibc changes the user of
+// each thread by it, and musl cancels threads. Neither handler waits or allocates, unless a thread
+// may be cancelled at any instruction.
+enum { OF_C_LIBRARY = 33 };
+static struct hl_symbol c_library = {.name = "sigaction"};
+
+static bool is_of_c_library(int sig, uintptr_t handler) {
+    return sig == OF_C_LIBRARY && handler >= c_library.object.start &&
+           handler < c_library.object.end;
+}
+
 static bool has_handler(int sig) {
     enum { LAST_WITHOUT_CODE = 1 }; // SIG_DFL is 0, SIG_IGN is 1
     struct action a = {0, {0}};
-    long failed = hl_syscall4(HL_SYS_rt_sigaction, sig, NULL, &a, SET);
-    return failed || (a.handler > LAST_WITHOUT_CODE && a.handler != (uintptr_t)own_handler);
+    if (hl_syscall4(HL_SYS_rt_sigaction, sig, NULL, &a, SET) != 0) return true;
+    return a.handler > LAST_WITHOUT_CODE && a.handler != (uintptr_t)own_handler &&
+           !is_of_c_library(sig, a.handler);
 }
 
 static bool is_handled(void) {
@@ -42,6 +55,7 @@ static bool is_handled(void) {
 
 void hl_quiet_start(void (*own)(void)) {
     own_handler = own;
+    hl_find_following(&c_library, 1);
     if (!is_handled()) __atomic_store_n(&stopped, 0, __ATOMIC_SEQ_CST);
 }
 
