@@ -94,6 +94,7 @@ func (f *attachFlags) options() (o record.AttachOptions, err error) {
 	o.Recorder, o.Flags = build.Tool(), flagname.All()
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
+	o.Guard = newGuard()
 	o.HoldersEvery, o.NoHolders = holdersEvery(&f.holdersEvery, f.NoHolders)
 	o.HoldFiles = !f.noBundle
 	o.Scope, err = f.scope.value()

@@ -73,7 +73,8 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	o := holders.Options{Symbols: symbols}
+	o := holders.Options{Symbols: symbols, Guard: newGuard()}
+	defer o.Guard.Close()
 	width := 0
 	if f.ToStdout() {
 		width = terminal.Width(a.Out)

@@ -152,6 +152,7 @@ func (f *recordFlags) options() (record.Options, error) {
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.EveryAlloc, o.EveryInuse = f.everyAlloc.Bytes, f.everyInuse.Bytes
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
+	o.Guard = newGuard()
 	o.HoldersEvery, o.NoHolders = holdersEvery(&f.holdersEvery, f.NoHolders)
 	o.HoldFiles = !f.noBundle
 	var err error

@@ -73,7 +73,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), baselines.Command(&a.Console))
 	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console), fleet.PushCommand(&a.Console))
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), addresses.Command(&a.Console))
-	cmd.AddCommand(a.versionCommand())
+	cmd.AddCommand(a.versionCommand(), guardCommand())
 	packaging.AddTo(cmd)
 	cmd.SetHelpCommand(helpCommand())
 	help.AddAll(cmd)

@@ -176,7 +176,7 @@ func (c *Copy) Ask(ctx context.Context, q Question) (a *answer.Look, err error) 
 
 // Ask looks at a process once. See Begin for its errors.
 func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
-	c, err := Begin(pid)
+	c, err := Begin(pid, q.Guard)
 	if err != nil {
 		return nil, err
 	}

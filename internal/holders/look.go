@@ -67,9 +67,9 @@ type Copy struct {
 }
 
 // BeginResident is Begin for an answer that also tells where the resident memory is.
-func BeginResident(pid int) (*Copy, error) {
+func BeginResident(pid int, g *snapshot.Guard) (*Copy, error) {
 	resident, unread := rss.ReadKernel(pid)
-	c, err := Begin(pid)
+	c, err := Begin(pid, g)
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +80,10 @@ func BeginResident(pid int) (*Copy, error) {
 }
 
 // Begin copies a process, which is stopped meanwhile. It returns a [snapshot.Refusal] if that is impossible or may do
-// harm; the process is then as it was.
-func Begin(pid int) (*Copy, error) {
+// harm; the process is then as it was. The guard removes the copy if heaplapse is killed; it may be nil.
+func Begin(pid int, g *snapshot.Guard) (*Copy, error) {
 	kernel := roots.KernelWords(pid)
-	s, err := snapshot.Take(pid, snapshot.Options{})
+	s, err := snapshot.Take(pid, snapshot.Options{Guard: g})
 	if err != nil {
 		return nil, err
 	}

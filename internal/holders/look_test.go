@@ -86,7 +86,7 @@ var types = map[string]string{
 
 // take looks at a process.
 func take(pid int, o Options) (*Look, error) {
-	c, err := Begin(pid)
+	c, err := Begin(pid, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package holders
 
-import "github.com/heaplapse/heaplapse/symbolize"
+import (
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
 
 // Options are those of [Copy.Look].
 type Options struct {
@@ -8,6 +11,8 @@ type Options struct {
 	MaxBytes uint64
 	// Symbols locate files.
 	Symbols symbolize.Options
+	// Guard removes the copy if heaplapse is killed. It is used where the copy is made; it may be nil.
+	Guard *snapshot.Guard
 }
 
 // Question is what Ask is asked.

@@ -14,13 +14,13 @@ import (
 type Copy struct{ snapshot *snapshot.Snapshot }
 
 // Begin returns a [snapshot.Refusal].
-func Begin(pid int) (*Copy, error) {
+func Begin(pid int, _ *snapshot.Guard) (*Copy, error) {
 	s, err := snapshot.Take(pid, snapshot.Options{})
 	return &Copy{s}, err
 }
 
 // BeginResident returns a [snapshot.Refusal].
-func BeginResident(pid int) (*Copy, error) { return Begin(pid) }
+func BeginResident(pid int, g *snapshot.Guard) (*Copy, error) { return Begin(pid, g) }
 
 // Close removes the copy.
 func (c *Copy) Close() error { return c.snapshot.Close() }
@@ -30,7 +30,7 @@ func (c *Copy) Ask(context.Context, Question) (*answer.Look, error) { return nil
 
 // Ask returns a [snapshot.Refusal].
 func Ask(ctx context.Context, pid int, q Question) (*answer.Look, error) {
-	c, err := Begin(pid)
+	c, err := Begin(pid, q.Guard)
 	if err != nil {
 		return nil, err
 	}

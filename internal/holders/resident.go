@@ -20,7 +20,7 @@ import (
 // has only its mappings, and the reason is in Problems. It needs the right to trace the process.
 func Resident(ctx context.Context, pid int, o Options) (*rss.Result, error) {
 	kernel, unread := rss.ReadKernel(pid)
-	c, err := Begin(pid)
+	c, err := Begin(pid, o.Guard)
 	var refusal *snapshot.Refusal
 	switch {
 	case err != nil && unread == nil && errors.As(err, &refusal):

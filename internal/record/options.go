@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
@@ -70,6 +71,8 @@ type Options struct {
 	// large processes are not looked at. NoHolders turns it off.
 	HoldersEvery time.Duration
 	NoHolders    bool
+	// Guard removes the copies of processes that are looked at if heaplapse is killed. It may be nil.
+	Guard *snapshot.Guard
 	// JIT makes Node and CPython write the names of generated code.
 	JIT bool
 	// PythonMalloc makes CPython allocate small objects with malloc.

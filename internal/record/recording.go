@@ -145,7 +145,9 @@ func (p *Plan) newLooks() *looks.Looks {
 	if p.NoHolders || p.engine.name() != (builtin{}).name() {
 		return nil
 	}
-	l := looks.New(looks.Options{Every: p.HoldersEvery, Half: p.receiver.Half, Flags: p.Flags, Tell: p.tell})
+	l := looks.New(looks.Options{
+		Every: p.HoldersEvery, Half: p.receiver.Half, Guard: p.Guard, Flags: p.Flags, Tell: p.tell,
+	})
 	p.receiver.Leaving(l.Leaving)
 	return l
 }

@@ -28,8 +28,8 @@
 // copy more: see [target.Anonymous].
 //
 // When it is killed, it stays a zombie until a thread of the process waits for it, so a thread is
-// borrowed a second time. If heaplapse was killed, the next snapshot of the process removes the zombie: it
-// is known by its exit signal.
+// borrowed a second time. If heaplapse was killed, a [Guard] does that, and without one the next snapshot of the
+// process: the zombie is known by its exit signal.
 //
 // # When there is no snapshot
 //

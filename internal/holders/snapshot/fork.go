@@ -62,7 +62,7 @@ func (l *look) prepare() (err error) {
 	if l.process.Libc == nil {
 		return refuse("", "process %d does not use a C library as a shared library", l.pid)
 	}
-	l.zombies = findZombies(l.pid)
+	l.zombies = findCopies(l.pid, "Z")
 	l.returns, err = tracer.FindReturns(l.process.Libc, l.process.Memory)
 	if l.exit = l.process.Libc.Symbol("_exit").Start; err == nil && l.exit == 0 {
 		err = errors.New("the C library has no function _exit")

@@ -28,7 +28,7 @@ func (l *look) reap() (err error) {
 		return nil
 	}
 	for end := time.Now().Add(reapLimit); ; time.Sleep(time.Millisecond) {
-		if len(findZombies(l.pid)) == 0 {
+		if len(findCopies(l.pid, "Z")) == 0 {
 			return nil
 		}
 		if time.Now().After(end) {
@@ -59,20 +59,23 @@ func (l *look) reapOnce() error {
 	return errors.Join(err, l.release())
 }
 
-// isZombieOf reports whether the fields of /proc/N/stat are those of a child that a snapshot of the process
-// has left.
-func isZombieOf(f []string, pid int) bool {
+// anyState stands for every state of a copy.
+const anyState = ""
+
+// isCopyOf reports whether the fields of /proc/N/stat are those of a copy of a process, in a state like "Z".
+func isCopyOf(f []string, pid int, in string) bool {
 	const state, parent, signal = 0, 1, 35
-	return len(f) > signal && f[state] == "Z" && f[parent] == strconv.Itoa(pid) && f[signal] == strconv.Itoa(exitSignal)
+	return len(f) > signal && (in == anyState || f[state] == in) && f[parent] == strconv.Itoa(pid) &&
+		f[signal] == strconv.Itoa(exitSignal)
 }
 
-// findZombies returns the children of a process that snapshots have left, by the numbers that the process
-// knows. They are also those of earlier snapshots, if heaplapse was killed.
-func findZombies(pid int) (list []int) {
+// findCopies returns the copies of a process in a state, by the numbers that the process knows. Zombies are also those
+// of earlier snapshots, if heaplapse was killed.
+func findCopies(pid int, state string) (list []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
-		if err != nil || !isZombieOf(statFields("/proc/"+e.Name()+"/stat"), pid) {
+		if err != nil || !isCopyOf(statFields("/proc/"+e.Name()+"/stat"), pid, state) {
 			continue
 		}
 		if own, ok := proc.Own(id); ok {

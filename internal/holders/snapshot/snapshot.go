@@ -56,6 +56,7 @@ func Take(pid int, o Options) (*Snapshot, error) {
 	}
 	s := &Snapshot{PID: pid, look: l}
 	reserve := readStatus(os.DirFS("/"), pid).reserve()
+	o.Guard.tell(pid)
 	s.worker = startWorker(watchEvery, func() { s.watch(room(os.DirFS("/"), pid), reserve) })
 	err := s.worker.do(s.take)
 	if err == nil {
@@ -175,6 +176,7 @@ func (s *Snapshot) Close() error {
 	s.once.Do(func() {
 		s.err = s.worker.do(func() error { return errors.Join(s.look.kill(), s.look.reap()) })
 		s.worker.end()
+		s.look.Guard.tell(-s.PID)
 		if s.Memory.Anonymous != nil {
 			s.err = errors.Join(s.err, s.Memory.Anonymous.Close())
 		}

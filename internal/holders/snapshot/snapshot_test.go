@@ -127,7 +127,7 @@ func TestProgramsSeeNothing(t *testing.T) {
 				time.Sleep(2 * time.Millisecond)
 				require.NoError(t, s.Close())
 			}
-			assert.Empty(t, findZombies(h.Process.Pid))
+			assert.Empty(t, findCopies(h.Process.Pid, "Z"))
 			h.end(t)
 			slices.Sort(stopped)
 			t.Logf("stopped %v to %v", stopped[0], stopped[len(stopped)-1])
@@ -347,7 +347,7 @@ func TestCopyKilled(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Err() != nil }, time.Minute, time.Millisecond)
 	require.ErrorIs(t, s.Err(), ErrKilled)
 	require.NoError(t, s.Close())
-	assert.Empty(t, findZombies(h.Process.Pid))
+	assert.Empty(t, findCopies(h.Process.Pid, "Z"))
 	h.end(t)
 }
 

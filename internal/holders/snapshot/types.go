@@ -13,6 +13,8 @@ var (
 type Options struct {
 	// Step, if it is not nil, is called before each request to the kernel. It is for tests.
 	Step func(name string)
+	// Guard, if it is not nil, removes the copy if heaplapse is killed.
+	Guard *Guard
 }
 
 // Thread is a thread of the process at the moment of the fork.

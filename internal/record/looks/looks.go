@@ -48,6 +48,8 @@ type Options struct {
 	// Half returns the number of the newest sample of a process when half of its recording had passed, or 0 if that is not
 	// known.
 	Half func(pid int) uint32
+	// Guard removes the copies of processes if heaplapse is killed. It is closed with the last look.
+	Guard *snapshot.Guard
 	// Flags are those that messages name, and Tell is called with them.
 	Flags option.Flags
 	Tell  func(format string, args ...any)
@@ -168,7 +170,7 @@ func (l *Looks) begin(only int) (list []*copied) {
 		}
 		delete(l.large, r.PID)
 		l.c.Load().Copied(len(list) + 1)
-		c, err := begin(r)
+		c, err := l.copy(r)
 		if err != nil {
 			l.note(r, err)
 			continue
@@ -191,14 +193,14 @@ func (l *Looks) least(pid, only int) float64 {
 	return 0
 }
 
-// begin copies a process. Where the heap is a small part of the resident memory, the answer also tells where the rest
+// copy copies a process. Where the heap is a small part of the resident memory, the answer also tells where the rest
 // is.
-func begin(r collect.Running) (*holders.Copy, error) {
+func (l *Looks) copy(r collect.Running) (*holders.Copy, error) {
 	const small = 0.6
 	if resident := proc.Resident(r.PID); resident != nil && float64(r.Bytes) < small*float64(*resident) {
-		return holders.BeginResident(r.PID)
+		return holders.BeginResident(r.PID, l.Guard)
 	}
-	return holders.Begin(r.PID)
+	return holders.Begin(r.PID, l.Guard)
 }
 
 // refuse returns an error for a process that is too large.
@@ -366,6 +368,7 @@ func (l *Looks) End() {
 	l.work.Unlock()
 	late.Stop()
 	l.timer.Wait()
+	l.Guard.Close()
 	for _, pid := range slices.Sorted(maps.Keys(l.failed)) {
 		l.Tell("what holds the memory of process %d is not told: %v", pid, l.failed[pid])
 	}

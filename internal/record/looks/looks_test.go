@@ -64,7 +64,7 @@ func TestTooSlow(t *testing.T) {
 			one := &copied{Running: collect.Running{PID: pid}}
 			require.Eventually(t, func() (ok bool) {
 				var err error
-				one.Copy, err = holders.Begin(pid)
+				one.Copy, err = holders.Begin(pid, nil)
 				return err == nil
 			}, time.Minute, time.Millisecond)
 			l.finish(over, []*copied{one}, ask)
