@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Guard removes the copies if heaplapse is killed. It is a process of its own, which is started with the first copy, and
-// told of each: the number of the copied process when one begins, and its negative when the copy has been removed. It
-// ends with its input. The nil Guard, and one without arguments, do nothing.
+// Guard removes the copies if heaplapse is killed. It is a process of its own, which is started with the first copy.
+// It is told the number of each process that is copied, and its negative when the copy has been removed, and ends with
+// its input. The nil Guard, and one without arguments, do nothing.
 type Guard struct {
 	// Args are the arguments, the name of the program first, by which the executable file of this process calls [Watch]
 	// with its standard input.

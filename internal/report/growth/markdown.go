@@ -154,7 +154,7 @@ func (g *Report) markdownRemarks(p *text.Printer) {
 // markdownFinding is the finding as a sentence.
 func (g *Report) markdownFinding() string {
 	if c := g.cause(); c != nil {
-		return g.markdownSite(g.DescribeCause(c), causePredicate(c))
+		return g.markdownSite(g.DescribeCause(c), g.causePredicate(c))
 	}
 	if worst := g.worst(); worst != nil {
 		return g.markdownSite(g.Describe(worst), g.predicate())

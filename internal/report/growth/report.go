@@ -148,29 +148,12 @@ func (g *Report) tested() string {
 func (g *Report) Headline() string {
 	line := g.Result.Verdict.Headline() + ": " + g.Finding()
 	if chance := g.chance(); chance != "" {
-		line += "; " + chance + g.ownChance()
+		line += "; " + chance
 	}
 	if next := g.Next(); next != "" {
 		line += "; next: " + next
 	}
 	return line
-}
-
-// ownChance is the chance of the site that the headline names, if another one leaks more likely;
-// else "".
-func (g *Report) ownChance() string {
-	site, _ := g.named()
-	if site == nil || site.Confidence >= g.Result.Chance {
-		return ""
-	}
-	own := text.Percent(site.Confidence)
-	if own == text.Percent(g.Result.Chance) {
-		return ""
-	}
-	if g.cause() != nil {
-		return " (that of these sites: " + own + ")"
-	}
-	return " (that of this site: " + own + ")"
 }
 
 // verdictRendition is that of the verdict on a series.
@@ -186,7 +169,7 @@ func (g *Report) Finding() string { return text.Join("; ", g.finding(), g.Among(
 
 func (g *Report) finding() string {
 	if c := g.cause(); c != nil {
-		return g.DescribeCause(c).Heading() + " " + causePredicate(c) + g.largestOf(c)
+		return g.DescribeCause(c).Heading() + " " + g.causePredicate(c)
 	}
 	worst := g.worst()
 	if worst == nil {
@@ -199,19 +182,16 @@ func (g *Report) finding() string {
 // than the worst of its sites.
 func (g *Report) cause() *growth.Cause { return g.Result.LeakingCause() }
 
-// largestOf names the first leak of the table that is a part of a cause: the row has the line that the cause has not.
-func (g *Report) largestOf(c *growth.Cause) string {
+// causePredicate is what a cause does. It names the first leak of the table that is a part of the cause: the row has the
+// line that the cause has not.
+func (g *Report) causePredicate(c *growth.Cause) string {
+	does := "grows to the end of the series, in " + units.Count(c.Sites, "site")
 	for i := range g.Result.Sites {
 		if s := &g.Result.Sites[i]; s.Label.IsLeak() && slices.Contains(c.Members, s.Members[0]) {
-			return ", the largest " + g.Describe(s).Heading()
+			return does + ", most in " + g.Describe(s).Heading()
 		}
 	}
-	return ""
-}
-
-// causePredicate is what a cause does.
-func causePredicate(c *growth.Cause) string {
-	return "grows to the end of the series: " + CauseShare(c)
+	return does
 }
 
 // Lead is the first site or cause of the table, and its description; nil if the table is empty.
