@@ -40,6 +40,7 @@ const (
 	Work            Option = "an amount of work"
 	Workload        Option = "a name of the workload"
 	Force           Option = "the request to compare anyway"
+	Regression      Option = "the size of a regression"
 	RequireBaseline Option = "requiring a baseline"
 	TextOutput      Option = "text output"
 

@@ -197,7 +197,7 @@ func (g *Report) rowCase(r *gate.Row, name string) junitCase {
 // rowText is the text about a row.
 func (g *Report) rowText(r *gate.Row) string {
 	lines := append([]string{named(r, 90)}, g.details(r)...)
-	if why := aside(r); why != "" {
+	if why := g.aside(r); why != "" {
 		lines = append(lines, why)
 	}
 	return strings.Join(lines, "\n")

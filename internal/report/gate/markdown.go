@@ -134,7 +134,7 @@ func (g *Report) markdownTable(l *limited, title, first string, rows []*gate.Row
 func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 	var b strings.Builder
 	v := viewOf(r)
-	name := text.Join("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(aside(r)))
+	name := text.Join("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(g.aside(r)))
 	values := decisive(r)
 	if r.Status != gate.Regressed {
 		values = values[:min(1, len(values))]

@@ -28,7 +28,7 @@ func (g *Report) notes() []string {
 	for i := range g.Notes {
 		out = append(out, noteText(&g.Notes[i], g.Flags))
 	}
-	if slices.ContainsFunc(g.Rows, hiddenBySampling) {
+	if slices.ContainsFunc(g.Rows, hiddenBySampling) || g.Total.Status == gate.Changed && hiddenBySampling(g.Total) {
 		out = append(out, "sampling hides some changes: "+g.Flags.Of(option.SamplePeriod)+
 			" 16KiB sees smaller ones; it must be the same in all runs")
 	}

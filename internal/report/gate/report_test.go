@@ -260,6 +260,24 @@ func TestWhyARowDoesNotFail(t *testing.T) {
 	}
 }
 
+// TestThresholdsThatAreNotReached: a change that is smaller than a threshold has the threshold.
+func TestThresholdsThatAreNotReached(t *testing.T) {
+	for want, v := range map[string]gate.Value{
+		"it is less than 1.00 MiB (--bytes)":            level(gate.BaseSet, 0.1, 1, 0),
+		"it is less than 5 % of the heap":               level(gate.BaseSet, 1, 4, 0),
+		"it is less than 10 % of what was there before": level(gate.BaseSet, 50, 54.5, 0),
+	} {
+		result := passing()
+		result.Total = gate.Row{Status: gate.Changed, Values: []gate.Value{level(gate.BaseSet, 82, 90, 0)}}
+		changed := row(gate.Changed, keepSession, "1c", v)
+		changed.Thresholds.Share = 0.05
+		result.Rows = []gate.Row{changed}
+		g := rendered(result)
+		g.Flags = option.Flags{option.Regression: "--bytes"}
+		require.Contains(t, render(t, g, "txt"), "\n       does not fail: "+want+"\n")
+	}
+}
+
 // TestMovedBytesAreMatched: functions that moved are not called unmatched.
 func TestMovedBytesAreMatched(t *testing.T) {
 	result := drifting()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -120,7 +121,7 @@ func (g *Report) brief(p *text.Printer, title string, rows []*gate.Row) {
 	p.Linef("%s", g.Style.Head(title))
 	shown := rows[:min(len(rows), g.top())]
 	for _, r := range shown {
-		for _, line := range briefLines(r) {
+		for _, line := range g.briefLines(r) {
 			p.Linef("%s", line)
 		}
 	}
@@ -156,7 +157,7 @@ func wrapped(list, separator string, indent int) string {
 }
 
 // briefLines is a row in one line, and its explanation in a second.
-func briefLines(r *gate.Row) []string {
+func (g *Report) briefLines(r *gate.Row) []string {
 	line := "     " + named(r, 60)
 	if len(r.Values) > 0 {
 		v := r.Values[0]
@@ -166,7 +167,7 @@ func briefLines(r *gate.Row) []string {
 			line += "  (allocated over the run)"
 		}
 	}
-	if why := aside(r); why != "" {
+	if why := g.aside(r); why != "" {
 		return []string{line, "       " + why}
 	}
 	return []string{line}
@@ -181,14 +182,14 @@ func referenceMark(v gate.Value) string {
 }
 
 // aside explains a row further; it may be empty.
-func aside(r *gate.Row) string {
+func (g *Report) aside(r *gate.Row) string {
 	switch {
 	case r.Suppression != nil:
 		return suppressed(r)
 	case r.Status == gate.Regressed:
 		return movedWith(r)
 	}
-	return text.Join("; ", movedWith(r), doubt(r))
+	return text.Join("; ", movedWith(r), g.doubt(r))
 }
 
 // movedWith names the functions that memory moved from or to; empty if there are none.
@@ -207,11 +208,11 @@ func movedWith(r *gate.Row) string {
 	return line
 }
 
-// doubt is why a change that reaches the thresholds does not fail; empty if it does not reach them.
-func doubt(r *gate.Row) string {
+// doubt is why a change for the worse does not fail; empty if there is none.
+func (g *Report) doubt(r *gate.Row) string {
 	i := judgedDoubt(r)
 	if i < 0 {
-		return ""
+		return g.small(r)
 	}
 	v := r.Values[i]
 	chance := amount(v, v.Chance)
@@ -227,6 +228,27 @@ func doubt(r *gate.Row) string {
 		return fmt.Sprintf("does not fail: the error of the growth explains a change of up to %s", chance)
 	}
 	return fmt.Sprintf("does not fail: sampling alone explains a change of up to %s", chance)
+}
+
+// small is the threshold that the growth of a row does not reach; empty if there is none.
+func (g *Report) small(r *gate.Row) string {
+	i := slices.IndexFunc(r.Values, func(v gate.Value) bool { return v.Judged && v.Metric == gate.MetricLevel })
+	if i < 0 || r.Status == gate.Moved || r.Values[i].Rest() <= 0 {
+		return ""
+	}
+	rest, before, heap := r.Values[i].Rest(), r.Values[i].Before, 0.0
+	if levels := levels(&g.Total); len(levels) > 0 {
+		heap = levels[0].Before
+	}
+	switch t := r.Thresholds; {
+	case rest < t.Bytes:
+		return "does not fail: it is less than " + units.Bytes(t.Bytes) + g.Flags.If(option.Regression, " (%s)")
+	case rest < t.Share*heap:
+		return fmt.Sprintf("does not fail: it is less than %g %% of the heap", 100*t.Share)
+	case 100*rest < t.Percent*before:
+		return fmt.Sprintf("does not fail: it is less than %g %% of what was there before", t.Percent)
+	}
+	return ""
 }
 
 // judgedDoubt returns the index of the first value that could fail the gate and does not; -1 if there is none.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -30,6 +31,9 @@ func (g *Report) runLines() (out [][2]string) {
 	}
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
+	}
+	if why := g.doubt(&g.Total); g.Total.Status == gate.Changed && why != "" {
+		add("", why)
 	}
 	if g.compared() {
 		add("level", "the median of the bytes in use in the second half of a run; heap and rows are compared by it")

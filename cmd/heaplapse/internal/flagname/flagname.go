@@ -30,6 +30,7 @@ func All() option.Flags {
 		option.Work:            "--work",
 		option.Workload:        "--workload",
 		option.Force:           "--force",
+		option.Regression:      "--bytes",
 		option.RequireBaseline: "--require-baseline",
 		option.TextOutput:      "-o text=-",
 
