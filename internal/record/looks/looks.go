@@ -110,7 +110,7 @@ func (l *Looks) run() {
 		}
 		started := time.Now()
 		if l.work.TryLock() {
-			list := l.begin(all)
+			list := l.begin(l.ctx, all)
 			l.timed.Store(&list)
 			l.finish(l.ctx, list, askAside)
 			l.timed.Store(nil)
@@ -151,10 +151,11 @@ func (c *copied) drop() {
 // all stands for every process.
 const all = 0
 
-// begin copies the recorded processes that have most in use, or only one.
-func (l *Looks) begin(only int) (list []*copied) {
+// begin copies the recorded processes that have most in use, or only one. The collector may wait for a disk: nothing is
+// copied when the context has ended.
+func (l *Looks) begin(ctx context.Context, only int) (list []*copied) {
 	for _, r := range l.c.Load().Running() {
-		if len(list) == mostLooked {
+		if len(list) == mostLooked || ctx.Err() != nil {
 			break
 		}
 		if only != all && r.PID != only {
@@ -303,17 +304,13 @@ func (l *Looks) Now() {
 		return
 	}
 	l.ends = true
-	list := l.begin(all)
-	done := make(chan struct{})
+	soon, cancel := context.WithTimeout(l.ctx, leavingPatience)
 	l.last.Go(func() {
-		defer close(done)
+		defer cancel()
 		defer l.work.Unlock()
-		l.finish(l.ctx, list, ask) // somebody waits for it
+		l.finish(l.ctx, l.begin(soon, all), ask) // somebody waits for it
 	})
-	select {
-	case <-done:
-	case <-time.After(leavingPatience):
-	}
+	<-soon.Done()
 }
 
 // Leaving looks at a process whose exit handlers run next, and returns when there is no copy of it: one that is left
@@ -333,7 +330,7 @@ func (l *Looks) Leaving(pid int) {
 	defer l.work.Unlock()
 	l.left[pid] = true
 	if !l.ends {
-		l.finish(ctx, l.begin(pid), ask)
+		l.finish(ctx, l.begin(ctx, pid), ask)
 	}
 }
 

@@ -44,6 +44,23 @@ func TestTooLargeLater(t *testing.T) {
 	assert.Equal(t, []string{fmt.Sprintf(want, large)}, *told)
 }
 
+// TestNowWithoutCollector: the program is ended although the collector waits for a disk.
+func TestNowWithoutCollector(t *testing.T) {
+	c := collect.New(collect.Options{Prefix: filepath.Join(t.TempDir(), "program")}, nil)
+	l := New(Options{})
+	l.c.Store(c)
+	done := make(chan struct{})
+	go func() { defer close(done); l.Now() }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Error("the end of the program waits for the collector")
+	}
+	go c.Run(nil)
+	l.End()
+	c.Stop()
+}
+
 // TestTooSlow: a copy that is removed before it has been read tells nothing, and the user is told why, unless another
 // look has told something.
 func TestTooSlow(t *testing.T) {
