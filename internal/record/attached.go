@@ -71,7 +71,7 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	if look != nil && len(a.sessions) > 0 {
 		a.plan.tell("detaching, after a last look at what holds the memory")
 	}
-	look.Now()
+	look.Now(context.Background())
 	ended := a.stopAll()
 	if ended.IsZero() {
 		a.plan.tell("detached: %s put back; completing the recording", units.Count(a.restored, "function"))

@@ -154,6 +154,9 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 	}
 }
 
+// endWithin is the time for which a signal that ends programs is kept back, whatever a disk does.
+const endWithin = 2 * time.Second
+
 // forward sends a signal to the program. Before a signal that ends programs by default, it requests
 // a last snapshot.
 func (r *runner) forward(s os.Signal) {
@@ -166,8 +169,10 @@ func (r *runner) forward(s os.Signal) {
 	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
 		r.ending = true
+		soon, cancel := context.WithTimeout(context.Background(), endWithin)
 		r.requestSnapshots()
-		r.looks.Now()
+		r.looks.Now(soon)
+		cancel()
 		if r.asked.IsZero() {
 			r.asked = time.Now()
 		}

@@ -297,14 +297,14 @@ func (l *Looks) tooLarge(r collect.Running, err error) {
 	l.note(r, err)
 }
 
-// Now looks at the processes, because they are about to end or to be left, and returns when the copies are gone. What
-// takes too long is read afterwards. If a look is being taken already, that one counts.
-func (l *Looks) Now() {
-	if l == nil || l.ctx.Err() != nil || !l.work.TryLock() {
+// Now looks at the processes, because they are about to end or to be left, and returns when the copies are gone, or the
+// context ends. What takes too long is read afterwards. If a look is being taken already, that one counts.
+func (l *Looks) Now(ctx context.Context) {
+	if l == nil || l.ctx.Err() != nil || ctx.Err() != nil || !l.work.TryLock() {
 		return
 	}
 	l.ends = true
-	soon, cancel := context.WithTimeout(l.ctx, leavingPatience)
+	soon, cancel := context.WithTimeout(ctx, leavingPatience)
 	l.last.Go(func() {
 		defer cancel()
 		defer l.work.Unlock()

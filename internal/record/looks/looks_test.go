@@ -50,7 +50,7 @@ func TestNowWithoutCollector(t *testing.T) {
 	l := New(Options{})
 	l.c.Store(c)
 	done := make(chan struct{})
-	go func() { defer close(done); l.Now() }()
+	go func() { defer close(done); l.Now(t.Context()) }()
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
