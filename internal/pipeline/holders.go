@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
@@ -61,6 +62,7 @@ type seen struct {
 	resident *rss.Result
 	// refused is why it did not look, if it never did.
 	refused string
+	time    time.Time
 }
 
 // holders returns what the recorder saw of what holds the blocks of each site, in the newest look at each process
@@ -78,7 +80,7 @@ func (p *Pipeline) holders(in *Input) (s seen) {
 		if r := (&rss.Result{}); len(look.Resident) > 0 && json.Unmarshal(look.Resident, r) == nil && r.Schema == rss.Schema {
 			s.resident = r
 		}
-		s.refused = look.Refused
+		s.refused, s.time = look.Refused, look.Time
 	}
 	s.sites = in.holders(byStack)
 	return s

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/heaplapse/heaplapse/diff/ages"
 	"github.com/heaplapse/heaplapse/diff/evidence"
@@ -63,6 +64,8 @@ type Judged struct {
 	NoHolders string
 	// Ages tell when the memory of the sites was allocated; it may be nil.
 	Ages *ages.Ages
+	// Looked is when the recorder looked last.
+	Looked time.Time
 	// Resident is where the resident memory was, as the recorder saw it last; it may be nil.
 	Resident *rss.Result
 
@@ -382,7 +385,7 @@ func (p *Pipeline) judge(
 		keys: processes.NewKeys(in.Series, in.Symbols, o.Rules, o.GroupBy),
 	}
 	seen := p.holders(in)
-	judged.Holders, judged.Resident, judged.NoHolders = seen.sites, seen.resident, seen.refused
+	judged.Holders, judged.Resident, judged.NoHolders, judged.Looked = seen.sites, seen.resident, seen.refused, seen.time
 	if losses.index != nil {
 		judged.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
 	}

@@ -158,8 +158,12 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 		}
 		p.Linef("   %-9s %s", of, line)
 	}
-	for _, line := range holders.Lines(g.Holders.Of(s.Members).Held) {
+	held := holders.Lines(g.Holders.Of(s.Members).Held)
+	for _, line := range held {
 		p.Linef("   %s", line)
+	}
+	if len(held) > 0 {
+		p.Linef("     %s", g.looked())
 	}
 	for _, line := range g.stacks(s, max(1, g.Stacks)) {
 		p.Linef("%s", line)

@@ -90,7 +90,7 @@ func TestNotesSeeBelow(t *testing.T) {
 	var text, markdown bytes.Buffer
 	require.NoError(t, g.Text(&text))
 	require.Contains(t, text.String(), "; see below where the resident memory was\n")
-	require.Contains(t, text.String(), "where the resident memory was when the recorder looked last:")
+	require.Contains(t, text.String(), "where the resident memory was when the recorder looked last, as of ")
 	require.NoError(t, g.Markdown(&markdown))
 	require.Contains(t, markdown.String(), "; see below where the resident memory was\n")
 	require.Contains(t, markdown.String(), "\n    RSS ")

@@ -2,10 +2,12 @@ package growth
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
@@ -18,9 +20,14 @@ func TestResident(t *testing.T) {
 		{Kind: rss.Stacks, Bytes: 2 * mib}, {Kind: rss.Code, Bytes: mib},
 	}}
 	grew := growth.Note{Kind: growth.NoteProcessGrew, Bytes: 60 * mib}
-	g := &Report{Judged: &pipeline.Judged{Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen}}
+	looked := time.Date(2026, 11, 20, 14, 7, 5, 0, time.UTC)
+	g := &Report{Judged: &pipeline.Judged{
+		Series: &series.Series{Clock: series.Clock{Times: []time.Time{looked.Add(12 * time.Second)}}},
+		Result: &growth.Result{LastHeap: 40 * mib, LastRSS: 100 * mib}, Resident: seen, Looked: looked,
+	}}
 	lines := g.resident(0)
-	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last:", "RSS 100 MiB of process 7 (server)"}, lines[:3])
+	const when = "as of 2026-11-20 14:07:05 UTC, 12s before the last judged snapshot"
+	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last, " + when + ":", "RSS 100 MiB of process 7 (server)"}, lines[:3])
 	assert.Contains(t, lines[3], "40.0 MiB  40 %  blocks of malloc in use")
 	assert.Contains(t, lines[5], "3.00 MiB   3 %  other", "small parts have no lines")
 	assert.Len(t, lines, 6)
