@@ -192,7 +192,9 @@ static void serve_in_workers(int n) {
       start_workers(workers, n);
       continue;
     }
-    FILE *to = workers[(line[0] == 't' ? turn++ : atol(line + 1)) % n].to;
+    // The key that a cache releases belongs to the worker that has it.
+    long key = atol(line + 1), place = line[0] == 't' ? turn++ : line[0] != 'b' && cap ? key % cap : key;
+    FILE *to = workers[place % n].to;
     fputs(line, to);
     fflush(to);
   }

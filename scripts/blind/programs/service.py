@@ -182,6 +182,8 @@ def serve_in_workers(count):
             workers = [start() for _ in range(count)]
             continue
         number = next(turn) if line.startswith("t") else int(line.split()[1])
+        if cap and line[0] in "kd":
+            number %= cap  # the key that a cache releases belongs to the worker that has it
         workers[number % count][0].send(line)
 
 
