@@ -32,7 +32,7 @@ func (g *Report) runLines() (out [][2]string) {
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
 	}
-	if why := g.doubt(&g.Total); g.Total.Status == gate.Changed && why != "" {
+	if why := g.doubt(&g.Total); g.Verdict == gate.Pass && g.Total.Status == gate.Changed && why != "" {
 		add("", why)
 	}
 	if g.compared() {
