@@ -215,7 +215,12 @@ func TestRefuses(t *testing.T) {
 		setup func(t *testing.T, h *host)
 		text  string
 	}{
-		{args: []string{"vfork"}, text: "cannot be stopped: it waits for a device, or for a program that it starts"},
+		{args: []string{"vfork"}, text: "cannot be stopped: it waits for a device, or for a program that it starts",
+			setup: func(t *testing.T, h *host) {
+				pid := h.Process.Pid
+				require.Eventually(t, func() bool { return len(children(t, pid)) == 1 && threadState(pid, pid) == 'D' },
+					time.Minute, time.Millisecond) // it is ready before it calls vfork
+			}},
 		{args: []string{"leaderless"}, text: "or its main thread has ended", setup: func(t *testing.T, h *host) {
 			require.Eventually(t, func() bool { return threadState(h.Process.Pid, h.Process.Pid) == 0 },
 				time.Minute, time.Millisecond)
