@@ -62,11 +62,16 @@ func recordHeld(t *testing.T, o Options) (Outcome, []*answer.Look) {
 
 // TestLooksAtTheEnd: what is looked at before the program is ended tells the kept blocks from the lost ones.
 func TestLooksAtTheEnd(t *testing.T) {
-	outcome, looks := recordHeld(t, Options{
-		Command: []string{heldProgram(t), "1000000"}, Duration: 2 * time.Second, HoldersEvery: time.Hour,
-	})
+	outcome, look := lookedAtTheEnd(t, Options{
+		Command: []string{heldProgram(t), "1000000"}, Duration: 2 * time.Second,
+	}, allLooked)
 	assert.Equal(t, int(syscall.SIGTERM), outcome.Signal)
-	assertHeld(t, looks)
+	assertHeld(t, []*answer.Look{look})
+}
+
+// allLooked reports whether blocks of every site were looked at.
+func allLooked(l *answer.Look) bool {
+	return len(l.Sites) > 0 && !slices.ContainsFunc(l.Sites, func(s answer.Site) bool { return s.Looked == 0 })
 }
 
 // TestLooksBeforeExitHandlers: a program that ends by itself is looked at before its exit handlers have freed what it kept.
@@ -76,9 +81,7 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 	for name, arguments := range map[string][]string{"return of main": {"500"}, "exit": {"500", "exit"}} {
 		t.Run(name, func(t *testing.T) {
 			command := append([]string{program}, arguments...)
-			outcome, look := lookedAtTheEnd(t, command, func(l *answer.Look) bool {
-				return len(l.Sites) > 0 && !slices.ContainsFunc(l.Sites, func(s answer.Site) bool { return s.Looked == 0 })
-			})
+			outcome, look := lookedAtTheEnd(t, Options{Command: command}, allLooked)
 			assert.Equal(t, 7, outcome.Status)
 			assert.Empty(t, outcome.Notes)
 			assertHeld(t, []*answer.Look{look})
@@ -86,12 +89,13 @@ func TestLooksBeforeExitHandlers(t *testing.T) {
 	}
 }
 
-// lookedAtTheEnd records a program that is looked at when it ends by itself. On a busy machine, a look may take longer
-// than the program waits, and most of the time may pass before the program works: then it runs again.
-func lookedAtTheEnd(t *testing.T, command []string, enough func(*answer.Look) bool) (Outcome, *answer.Look) {
+// lookedAtTheEnd records a program that is looked at only when it ends. On a busy machine, a look may take longer than
+// the program or its end waits, and most of the time may pass before the program works: then it runs again.
+func lookedAtTheEnd(t *testing.T, o Options, enough func(*answer.Look) bool) (Outcome, *answer.Look) {
 	t.Helper()
+	o.HoldersEvery = time.Hour
 	for range 20 {
-		outcome, looks := recordHeld(t, Options{Command: command, HoldersEvery: time.Hour})
+		outcome, looks := recordHeld(t, o)
 		if len(looks) > 0 && enough(looks[0]) {
 			require.Len(t, looks, 1)
 			return outcome, looks[0]
@@ -109,7 +113,7 @@ func TestLooksAtRuby(t *testing.T) {
 	most := func(l *answer.Look) answer.Site {
 		return slices.MaxFunc(l.Sites, func(a, b answer.Site) int { return cmp.Compare(a.Live, b.Live) })
 	}
-	outcome, look := lookedAtTheEnd(t, []string{ruby, "-e", program}, func(l *answer.Look) bool {
+	outcome, look := lookedAtTheEnd(t, Options{Command: []string{ruby, "-e", program}}, func(l *answer.Look) bool {
 		return len(l.Sites) > 0 && most(l).Live > 1000 && most(l).Looked > 0
 	})
 	assert.Zero(t, outcome.Status)
