@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -47,17 +46,10 @@ func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site
 			old[s.Site] = append(old[s.Site], s.Address)
 		}
 	}
-	numbers := slices.Collect(maps.Keys(bySite))
-	slices.SortFunc(numbers, func(a, b uint32) int {
-		x, y := bySite[a], bySite[b]
-		return cmp.Or(cmp.Compare(y.Old, x.Old), cmp.Compare(y.Live, x.Live), cmp.Compare(a, b))
-	})
-	list := make([]answer.Site, 0, min(len(numbers), maxSites))
-	for _, n := range numbers[:min(len(numbers), maxSites)] {
+	chosen := choose(bySite)
+	list := make([]answer.Site, 0, len(chosen))
+	for _, n := range chosen {
 		site := bySite[n]
-		if site.Old == 0 && site.Live < answer.LeastOld {
-			continue
-		}
 		var err error
 		if site.Stack, err = stackOf(l.samples, n, image); err != nil {
 			return nil, err
@@ -70,6 +62,28 @@ func (l *Look) Sites(ctx context.Context, image int, half uint32) ([]answer.Site
 		list = append(list, *site)
 	}
 	return list, nil
+}
+
+// choose returns the sites to tell of: first those with old samples, most first, then those with many that are all new.
+// There are at most maxSites of each: the lines of a large import, with one old sample each, leave room for a leak that
+// began after it.
+func choose(bySite map[uint32]*answer.Site) []uint32 {
+	var old, fresh []uint32
+	for n, site := range bySite {
+		if site.Old > 0 {
+			old = append(old, n)
+		} else if site.Live >= answer.LeastOld {
+			fresh = append(fresh, n)
+		}
+	}
+	first := func(list []uint32) []uint32 {
+		slices.SortFunc(list, func(a, b uint32) int {
+			x, y := bySite[a], bySite[b]
+			return cmp.Or(cmp.Compare(y.Old, x.Old), cmp.Compare(y.Live, x.Live), cmp.Compare(a, b))
+		})
+		return list[:min(len(list), maxSites)]
+	}
+	return append(first(old), first(fresh)...)
 }
 
 func stackOf(t *samples.Table, site uint32, image int) ([]answer.Address, error) {
