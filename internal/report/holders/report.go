@@ -57,7 +57,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if l.Recorded && len(r.Sites) == 0 {
 		line("")
-		line("heaplapse records this process: \"%s DIRECTORY\", with the directory of that recording, "+
+		line("heaplapse has recorded this process: \"%s DIRECTORY\", with the directory of that recording, "+
 			"tells what holds the memory of each line of code.", r.Flags.Of(option.GrowthCommand))
 	}
 	return p.Err
