@@ -203,7 +203,9 @@ var advisedBy = map[string][]option.Option{
 	"growth report gate":                {option.Evidence},
 	"info":                              {option.Verbose, option.Symbols},
 	"report":                            {option.Focus, option.Ignore, option.Markdown},
-	"gate":                              {option.Work, option.Workload, option.Force, option.RequireBaseline, option.TextOutput},
+	"gate": {
+		option.Work, option.Workload, option.Force, option.RequireBaseline, option.Regression, option.TextOutput,
+	},
 	"record": {
 		option.Engine, option.Library, option.Duration, option.MainOnly, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
