@@ -182,8 +182,8 @@ func (g *Report) finding() string {
 // than the worst of its sites.
 func (g *Report) cause() *growth.Cause { return g.Result.LeakingCause() }
 
-// causePredicate is what a cause does. It names the first leak of the table that is a part of the cause: the row has the
-// line that the cause has not.
+// causePredicate is what a cause does. It names the first leak of the table that is a part of the cause: that row has
+// the line that the cause has not.
 func (g *Report) causePredicate(c *growth.Cause) string {
 	does := "grows to the end of the series, in " + units.Count(c.Sites, "site")
 	for i := range g.Result.Sites {
