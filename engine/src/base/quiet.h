@@ -1,8 +1,8 @@
 // Samples for which no signal is blocked. The two system calls that block the signals and restore
 // them take half of the time of a sample. They keep handlers of signals away from a thread that has
 // a lock of the engine. Nothing has to be kept away as long as no signal can run code of the
-// program: there is no handler, or only the engine's own, which waits until the sample is taken, and
-// that of the C library, which does not wait.
+// program: there is no handler, or only the engine's own, which waits until the sample is taken,
+// and that of the C library, which does not wait.
 //
 // The first handler that the program sets makes the engine block signals from then on, and so does
 // a thread that may be cancelled at any instruction: pthread_cancel sends a signal. A handler that
