@@ -77,7 +77,7 @@ func TestALeakingCauseThatIsNotTheLargest(t *testing.T) {
 	l.Result.Sites, l.Result.Leaks, l.Result.Verdict, l.Result.Why = nil, 0, verdict.SeriesLeak, verdict.CauseLeaks
 	require.Contains(t, l.Line(), "  leak 70%   "+l.DescribeCause(&leak).Heading()+"  ")
 	require.Contains(t, l.Result.Reason(), "but 30 sites grow together below one function")
-	require.Contains(t, l.Finding(), ", 30 sites")
+	require.Contains(t, l.Finding(), ", in 30 sites")
 }
 
 // TestScreenDoesNotChangeTheReport: Text writes the same before and after a narrow screen.
