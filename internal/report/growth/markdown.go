@@ -164,6 +164,6 @@ func (g *Report) markdownFinding() string {
 
 // markdownSite is a sentence about a site or a cause.
 func (g *Report) markdownSite(v siteview.View, predicate string) string {
-	line := text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), predicate)
+	line := text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), text.EscapeMarkdown(predicate))
 	return text.Join("; ", line, text.EscapeMarkdown(g.Among())) + "."
 }

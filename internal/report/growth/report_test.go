@@ -131,10 +131,12 @@ func TestOneChanceOfASite(t *testing.T) {
 		require.NoError(t, g.Text(&b))
 		require.Regexp(t, `  1  `+want[0]+` `, b.String())
 		require.Regexp(t, `chance of a leak: (over 99|91) %(;|\n)`, b.String())
+		g.Result.Chance = confidence + 0.05
 		g.Explain = "1"
 		b.Reset()
 		require.NoError(t, g.Text(&b))
 		require.Contains(t, b.String(), want[1])
+		require.Equal(t, 1, strings.Count(b.String(), "chance of a leak: "), "that of this site is in its row")
 	}
 }
 
@@ -205,4 +207,14 @@ func TestAnExplanationOfASiteWithoutNoise(t *testing.T) {
 		require.NoError(t, g.Text(&b))
 		require.Contains(t, b.String(), want)
 	}
+}
+
+// TestMarkdownOfACause: the name of the site with most of a cause is escaped, too.
+func TestMarkdownOfACause(t *testing.T) {
+	g := growthtest.Leaky(t)
+	cause := growth.Cause{Site: g.Result.Sites[0], Sites: 3}
+	g.Result.Causes, g.Result.LeakingCauses, g.Result.Why = []growth.Cause{cause}, 1, verdict.CauseLeaks
+	var b bytes.Buffer
+	require.NoError(t, g.Markdown(&b))
+	require.Contains(t, b.String(), "in 3 sites, most in leaky&#58;&#58;remember&#60;leaky&#58;&#58;Request&#62; leaky.cc:105.")
 }
