@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestQuietSamples: a sample makes no system call as long as no signal has a handler but that of the C library, which is
-// set when the first thread is created.
+// TestQuietSamples: a sample makes no system call as long as no signal has a handler but that of the C library, which
+// is set when the first thread is created.
 func TestQuietSamples(t *testing.T) {
 	program := compile(t, "gcc", "quiet.c", "-fno-builtin")
 	assert.Less(t, callsOf(t, program, "none"), 100)

@@ -63,11 +63,12 @@ func TestOneCauseOfManySites(t *testing.T) {
 	require.InDelta(t, got.Causes[0].Share, got.Explained, 0.1)
 	growth := fmt.Sprintf("%.0f %% of the growth, 200 sites", 100*got.Causes[0].Share)
 	text, _, _ := invoke(t, append([]string{"growth", "-q"}, series...)...)
-	require.Regexp(t, `^LEAK: trace_page many_sites\.cc grows to the end of the series, in 200 sites(, most in \S+ \S+)?; chance of a leak: [0-9]+ %\n`, text)
+	require.Regexp(t, `^LEAK: trace_page many_sites\.cc grows to the end of the series, in 200 sites(, most in \S+ \S+)?; `+
+		`chance of a leak: [0-9]+ %\n`, text)
 	require.Regexp(t, `SITE\n  –  leak [0-9]+% .* trace_page  many_sites\.cc\n     `+growth+`, through functions that it calls\n`, text)
 	explained, _, _ := invoke(t, append([]string{"growth", "-q", "--explain", "trace_page"}, series...)...)
 	require.Regexp(t, `\n–  trace_page  many_sites\.cc: leak, it grows, most likely without end; [0-9]+ % of simulated sites`, explained)
 	markdown, _, _ := invoke(t, append([]string{"report", "-q", "--format", "md"}, series...)...)
-	require.Regexp(t, "`trace_page` many&#95;sites.cc grows to the end of the series, in 200 sites[.,]", markdown)
+	require.Contains(t, markdown, "`trace_page` many&#95;sites.cc grows to the end of the series, in 200 sites.")
 	require.Contains(t, markdown, "| `trace_page` many&#95;sites.cc ("+growth+") |")
 }

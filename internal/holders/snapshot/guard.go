@@ -93,11 +93,11 @@ func Watch(input io.Reader) {
 // removeCopies removes the copies that snapshots of a process have left. The kernel ends them when it ends heaplapse,
 // which takes time, and a thread of the process may have been about to create one.
 func removeCopies(pid int) {
-	const limit, settled = 10 * time.Second, 200 * time.Millisecond
+	const limit, settled, pause = 10 * time.Second, 200 * time.Millisecond, time.Millisecond
 	l := &look{pid: pid}
 	w := startWorker(limit, func() {})
 	defer w.end()
-	for began, none := time.Now(), time.Now(); time.Since(none) < settled && time.Since(began) < limit; nap() {
+	for began, none := time.Now(), time.Now(); time.Since(none) < settled && time.Since(began) < limit; time.Sleep(pause) {
 		if len(findCopies(pid, anyState)) == 0 {
 			continue
 		}

@@ -237,8 +237,8 @@ func (g *Report) small(r *gate.Row) string {
 		return ""
 	}
 	rest, before, heap := r.Values[i].Rest(), r.Values[i].Before, 0.0
-	if levels := levels(&g.Total); len(levels) > 0 {
-		heap = levels[0].Before
+	if total := levels(&g.Total); len(total) > 0 {
+		heap = total[0].Before
 	}
 	switch t := r.Thresholds; {
 	case rest < t.Bytes:

@@ -41,7 +41,7 @@ type resultJSON struct {
 	Causes       []causeJSON            `json:"causes"`
 	Sites        []siteJSON             `json:"sites"`
 	Resident     *rss.Result            `json:"resident,omitempty"`
-	Looked       *time.Time             `json:"looked_at,omitempty"`
+	Looked       time.Time              `json:"looked_at,omitzero"`
 }
 
 // ProcessJSON is the verdict on a process.
@@ -199,10 +199,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Processes: g.ProcessesJSON(),
 		Limit:     g.forecast(), Notes: g.Notes(false), Causes: g.causesJSON(factor),
 		Unnamed:  siteview.Unnamed{Unnamed: g.Unnamed}.JSON(),
-		External: external, Evidence: external, Sites: []siteJSON{}, Resident: g.Resident,
-	}
-	if !g.Looked.IsZero() {
-		out.Looked = &g.Looked
+		External: external, Evidence: external, Sites: []siteJSON{}, Resident: g.Resident, Looked: g.Looked,
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))

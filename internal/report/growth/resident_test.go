@@ -27,7 +27,9 @@ func TestResident(t *testing.T) {
 	}}
 	lines := g.resident(0)
 	const when = "as of 2026-11-20 14:07:05 UTC, 12s before the last judged snapshot"
-	assert.Equal(t, []string{"", "where the resident memory was when the recorder looked last, " + when + ":", "RSS 100 MiB of process 7 (server)"}, lines[:3])
+	assert.Equal(t, []string{
+		"", "where the resident memory was when the recorder looked last, " + when + ":", "RSS 100 MiB of process 7 (server)",
+	}, lines[:3])
 	assert.Contains(t, lines[3], "40.0 MiB  40 %  blocks of malloc in use")
 	assert.Contains(t, lines[5], "3.00 MiB   3 %  other", "small parts have no lines")
 	assert.Len(t, lines, 6)
