@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures what the built-in engine costs: seven programs with and without it, in pairs of runs. It
-# prints the medians of the ratios of wall time and of CPU time, and how much more resident memory
-# the program has. Run it on an idle machine. Needs gcc, g++, node, python3, redis-server, sqlite3.
+# prints the medians of the ratios of wall time and of CPU time, the ratio of the least CPU times,
+# which other work on the machine changes least, and how much more resident memory the program has.
+# Run it on an idle machine. Needs gcc, g++, node, python3, redis-server, sqlite3.
 # Usage: engine.sh WORKDIR [PAIRS [PROGRAM…]]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -59,7 +60,7 @@ def run(engine):
         sys.exit("%s failed" % name)
     return time.monotonic() - start, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024
 
-wall, cpu, more, bare = [], [], [], []
+wall, cpu, least, more, bare = [], [], [], [], []
 for i in range(pairs):
     # The order alternates, so that a machine that gets slower does not favour one of them.
     first = run(i % 2 == 1)
@@ -68,16 +69,17 @@ for i in range(pairs):
     bare.append(a)
     wall.append(b[0] / a[0])
     cpu.append(b[1] / a[1])
+    least.append(b[1])
     more.append(b[2] - a[2])
 m = statistics.median
-print("| %s | %.2f s | %.3f | %.3f | %s | %.1f MiB of %.0f |" % (
-    name, m(x[0] for x in bare), m(wall), m(cpu), limit, m(more), m(x[2] for x in bare)), flush=True)
+print("| %s | %.2f s | %.3f | %.3f | %.3f | %s | %.1f MiB of %.0f |" % (
+    name, m(x[0] for x in bare), m(wall), m(cpu), min(least) / min(x[1] for x in bare), limit, m(more), m(x[2] for x in bare)), flush=True)
 PY
 
 measure() { python3 "$work/pairs.py" "$pairs" "$@"; }
 
-echo "| program | bare | wall time, ratio | CPU time, ratio | at most | more memory |"
-echo "|---|---|---|---|---|---|"
+echo "| program | bare | wall time, ratio | CPU time, ratio | of the least | at most | more memory |"
+echo "|---|---|---|---|---|---|---|"
 for program in "${programs[@]}"; do
 	case $program in
 	sqlite) measure 1.03 "sqlite bulk load" sqlite3 :memory: ".read $work/load.sql" ;;

@@ -42,8 +42,8 @@ static double one_minus_exp(double x) {
 }
 
 int64_t hl_draw(uint64_t *random, uint64_t period) {
-    if (period <= 1) return 0;
     double u = (double)((next(random) >> 11) + 1) * 0x1p-53;
+    if (period <= 1) return 0;
     return (int64_t)(minus_log(u) * (double)period);
 }
 
