@@ -373,7 +373,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	for i := range list {
 		h := &list[i]
-		h.Steps = l.steps(ctx, h, ways[i])
+		h.Steps = names.Fold(l.steps(ctx, h, ways[i]))
 		if h.Kind == answer.Cycle {
 			h.Steps = withoutLinks(h.Steps)
 		}
@@ -436,13 +436,13 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 	variable := h.Variable
 	for rest := h.Steps; len(rest) > 0; {
 		n := 0
-		var others []blocks.Range
+		var others names.Way
 		for n < len(rest) && !python.IsObject(rest[n]) {
-			others = append(others, rest[n].Block)
+			others.Add(rest[n])
 			n++
 		}
 		if n > 0 {
-			list = append(list, l.names.Steps(ctx, variable, names.Way{Last: others})...)
+			list = append(list, l.names.Steps(ctx, variable, others)...)
 		}
 		for n < len(rest) && python.IsObject(rest[n]) {
 			list = append(list, rest[n])

@@ -19,4 +19,6 @@ type Step struct {
 	// Links is the number of further objects of the same type that were left out behind this one, as in a list of
 	// linked nodes.
 	Links int
+	// Skipped is the number of blocks that were left out before this one, until [Fold].
+	Skipped int
 }

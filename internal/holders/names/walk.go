@@ -31,8 +31,16 @@ type Way struct {
 	Cycle int
 }
 
-// Steps returns the objects that lie on the way to a block. v is the variable that leads to the first of the
-// blocks, if it is known.
+// Add adds the block of a step.
+func (w *Way) Add(s Step) {
+	if s.Skipped > 0 {
+		w.First, w.Last, w.Skipped = slices.Concat(w.First, w.Last), nil, s.Skipped
+	}
+	w.Last = append(w.Last, s.Block)
+}
+
+// Steps returns the objects that lie on the way to a block, before [Fold]. v is the variable that leads to the first of
+// the blocks, if it is known.
 func (p *Process) Steps(ctx context.Context, v *Variable, way Way) []Step {
 	if way.Skipped == 0 {
 		way.First, way.Last = slices.Concat(way.First, way.Last), nil
@@ -50,10 +58,15 @@ func (p *Process) Steps(ctx context.Context, v *Variable, way Way) []Step {
 	}
 	w.all(way.First, len(way.Last) == 0)
 	if len(way.Last) > 0 {
+		n := len(w.steps)
 		w.skip(way)
+		inside := w.at.to.kind == nodes // of a container, which is one step
 		w.all(way.Last, true)
+		if n < len(w.steps) && !inside {
+			w.steps[n].Skipped = way.Skipped
+		}
 	}
-	return collapse(w.steps)
+	return w.steps
 }
 
 // around goes over a cycle once to know what is in its first block: other blocks of the cycle may tell.
@@ -96,11 +109,12 @@ const steady = 50
 // skip goes on behind the blocks that are left out. Only chains have so many: if the nodes before the gap are the same,
 // and those behind it lead to each other as such nodes do, those between are taken for such nodes.
 func (w *walk) skip(way Way) {
-	was, b := w.was, way.First[len(way.First)-1]
+	was := w.was
 	w.at = link{}
 	if was.kind != object && was.kind != nodes || len(way.First) < steady || len(way.Last) < steady {
 		return
 	}
+	b := way.First[len(way.First)-1]
 	before, behind := way.First[len(way.First)-steady:], way.Last[:steady]
 	c := was.moved(b, behind[0])
 	if !w.isChain(was.moved(b, before[0]), before) || !w.isChain(c, behind) {
@@ -109,7 +123,6 @@ func (w *walk) skip(way Way) {
 	w.at.to = c
 	if was.kind == object && len(w.steps) > 0 {
 		w.at.via = w.steps[len(w.steps)-1].Via
-		w.steps[len(w.steps)-1].Links = way.Skipped
 	}
 }
 
@@ -194,33 +207,6 @@ func (w *walk) lastOfContainer(c content, b blocks.Range, via string) {
 	} else if c.owner.step < 0 {
 		w.containerStep(c, b, via)
 	}
-}
-
-// collapse leaves out all but the first and the last of objects of the same type in a row. Objects of unknown types
-// must have the same size.
-func collapse(steps []Step) []Step {
-	same := func(a, b Step) bool {
-		return a.Type == b.Type && (a.Type != "" || a.Block.Size() == b.Block.Size())
-	}
-	var out []Step
-	for len(steps) > 0 {
-		n := 1
-		for n < len(steps) && same(steps[0], steps[n]) {
-			n++
-		}
-		first := steps[0]
-		first.Links = max(0, n-2)
-		for _, s := range steps[:n] {
-			first.Links += s.Links
-		}
-		out = append(out, first)
-		if n > 1 {
-			out = append(out, steps[n-1])
-			out[len(out)-1].Links = 0
-		}
-		steps = steps[n:]
-	}
-	return out
 }
 
 // typeOf returns the type of the object in a block, or "".

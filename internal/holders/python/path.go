@@ -36,14 +36,14 @@ type walker struct {
 	code  code   // of a closure
 	via   string // the name that the next step has
 	sign  string // what is before the name of a variable: "." or " local " and so on
-	// skipped says that blocks were left out before the next object.
+	// skipped says that blocks were left out, which belong to objects, and that the next object is not yet reached.
 	skipped bool
 	last    blocks.Range // the last block
 	begins  object       // that of the first step, if the step is an object
 }
 
 // Describe tells what holds the last block of a path: the name of its root, if that is a module or a frame, and the
-// objects on the way.
+// objects on the way, before [names.Fold].
 func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, steps []names.Step) {
 	w := walker{in: in}
 	list, end, skipped := ends(p)
@@ -51,10 +51,10 @@ func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, ste
 	switch {
 	case root.Phase == roots.Module && isValue && p.Address < uint64(len(in.modules)):
 		name = in.modules[p.Address].name
-		list = w.skip(root.Values[p.Address], list)
+		list = w.begin(root.Values[p.Address], list)
 	case root.Phase == roots.Frame && isValue:
 		name = in.frameName(root.Values[p.Address] + frameObjectCode)
-		list = w.skip(root.Values[p.Address], list)
+		list = w.begin(root.Values[p.Address], list)
 	case (root.Phase == roots.Frame || root.Phase == roots.Temporary) && root.Range.Contains(p.Address):
 		name = w.enterFrame(p.Address)
 	}
@@ -66,13 +66,16 @@ func (in *Interpreter) Describe(root roots.Root, p graph.Path) (name string, ste
 			name, w.steps[0].Via = in.modules[h.module].name, "."+h.name
 		}
 	}
-	if skipped > 0 {
-		w.skipTo(skipped, len(list))
+	if n := len(w.steps); skipped > 0 {
+		w.skip()
 		for _, b := range end {
 			w.enter(b)
 		}
+		if n < len(w.steps) {
+			w.steps[n].Skipped = max(skipped*n/max(len(list), 1), 1)
+		}
 	}
-	return name, w.collapse()
+	return name, w.steps
 }
 
 // ends returns the first and the last blocks of a path, and the number of those between them. Only chains have so
@@ -98,13 +101,10 @@ func ends(p graph.Path) (first, last []blocks.Range, skipped int) {
 	return first, last, skipped
 }
 
-// skipTo goes on behind some blocks. They are of objects like those of the last steps. n is the number of blocks
-// before.
-func (w *walker) skipTo(skipped, n int) {
-	if len(w.steps) > 0 && n > 0 {
-		w.steps[len(w.steps)-1].Links = skipped * len(w.steps) / n
-	}
-	w.at, w.role, w.via, w.skipped = object{}, plain, "", true
+// skip goes on behind blocks that are left out. They are of objects like those of the last steps.
+func (w *walker) skip() {
+	w.skipped = w.at.typ != nil
+	w.at, w.role, w.via = object{}, plain, ""
 }
 
 const frameObjectCode, frameStack = 32, 64 // up to 3.10
@@ -117,8 +117,8 @@ func (in *Interpreter) frameName(word uint64) string {
 	return ""
 }
 
-// skip begins at an object that has no step, because it is the root. Its block is the first of the path.
-func (w *walker) skip(address uint64, list []blocks.Range) []blocks.Range {
+// begin goes on to an object that has no step, because it is the root. Its block is the first of the path.
+func (w *walker) begin(address uint64, list []blocks.Range) []blocks.Range {
 	o, ok := w.in.object(address)
 	if !ok || len(list) == 0 || !list[0].Contains(address) {
 		return list
@@ -232,26 +232,3 @@ func (w *walker) enterObject(o object, b blocks.Range) {
 
 // IsObject reports whether a step of [Interpreter.Describe] is an object of Python.
 func IsObject(s names.Step) bool { return s.Type != "" }
-
-// collapse leaves out all but the first and the last of objects of the same type that follow each other.
-func (w *walker) collapse() (list []names.Step) {
-	for i := 0; i < len(w.steps); {
-		n := i + 1
-		for n < len(w.steps) && IsObject(w.steps[i]) && w.steps[n].Type == w.steps[i].Type {
-			n++
-		}
-		first, last := w.steps[i], w.steps[n-1]
-		for _, s := range w.steps[i:n] {
-			first.Links += s.Links
-		}
-		if n-i > 2 {
-			first.Links += n - i - 2
-		}
-		list = append(list, first)
-		if n-i > 1 {
-			list = append(list, last)
-		}
-		i = n
-	}
-	return list
-}
