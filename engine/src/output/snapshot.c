@@ -213,6 +213,7 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
     if (trigger == HL_SIGNAL) e.signal = hl_snapshot_signal;
     check_clock(e.time, e.duration);
     int error = write(&e, &what);
+    if (error == HL_ETIMEDOUT) what = "the recorder did not take a snapshot in time";
     if (error) {
         report(what, error);
         hl_events_problems();

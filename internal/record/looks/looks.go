@@ -278,10 +278,12 @@ func askAside(ctx context.Context, c *copied) (a *answer.Look, err error) {
 	return a, err
 }
 
-// note keeps the reason why a process was not looked at, until it is. A process that has just ended is no reason.
+// note keeps the reason why a process was not looked at, until it is. That a process could not be copied because it has
+// just ended is no reason.
 func (l *Looks) note(r collect.Running, err error) {
 	_, told := l.told[r.PID]
-	if err == nil || told || errors.Is(err, context.Canceled) || !proc.Alive(r.PID) {
+	if err == nil || told || errors.Is(err, context.Canceled) ||
+		!errors.Is(err, errUnread) && !proc.Alive(r.PID) {
 		return
 	}
 	l.failed[r.PID] = err

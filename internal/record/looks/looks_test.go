@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,31 +63,37 @@ func TestNowWithoutCollector(t *testing.T) {
 }
 
 // TestTooSlow: a copy that is removed before it has been read tells nothing, and the user is told why, unless another
-// look has told something.
+// look has told something. The program may have ended meanwhile.
 func TestTooSlow(t *testing.T) {
-	program := exec.Command("sleep", "600")
-	require.NoError(t, program.Start())
-	defer func() { _, _ = program.Process.Kill(), program.Wait() }()
-	pid := program.Process.Pid
 	c := collect.New(collect.Options{Prefix: filepath.Join(t.TempDir(), "sleep")}, nil)
 	go c.Run(nil)
 	defer c.Stop()
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, was := range map[string]map[int]seen{"first": {}, "another": {pid: {live: 9}}} {
+	for _, name := range []string{"first", "another", "ended"} {
 		t.Run(name, func(t *testing.T) {
+			program := exec.Command("sleep", "600")
+			require.NoError(t, program.Start())
+			end := sync.OnceFunc(func() { _, _ = program.Process.Kill(), program.Wait() })
+			defer end()
+			pid := program.Process.Pid
 			l, told := listen()
 			l.c.Store(c)
-			l.told = was
+			if name == "another" {
+				l.told[pid] = seen{live: 9}
+			}
 			one := &copied{Running: collect.Running{PID: pid}}
 			require.Eventually(t, func() (ok bool) {
 				var err error
 				one.Copy, err = holders.Begin(pid, nil)
 				return err == nil
 			}, time.Minute, time.Millisecond)
+			if name == "ended" {
+				end()
+			}
 			l.finish(over, []*copied{one}, ask)
 			l.End()
-			if len(was) > 0 {
+			if name == "another" {
 				assert.Empty(t, *told)
 				return
 			}

@@ -202,8 +202,12 @@ func (f *Events) Finish() (problems []manifest.Problem, errs []error) {
 	}
 	for path, file := range f.files {
 		for _, p := range file.problems {
-			if p.Errno != 0 {
-				errs = append(errs, &os.PathError{Op: "write", Path: path, Err: unix.Errno(p.Errno)})
+			switch errno := unix.Errno(p.Errno); errno {
+			case 0:
+			case unix.ETIMEDOUT: // of the engine's own wait
+				errs = append(errs, fmt.Errorf("%s: %s", path, p.Detail))
+			default:
+				errs = append(errs, &os.PathError{Op: "write", Path: path, Err: errno})
 			}
 			problems = append(problems, manifest.Problem{
 				PID: file.pid, Image: file.image, Kind: p.Kind, Count: p.Count, Detail: p.Detail,

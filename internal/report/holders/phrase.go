@@ -13,8 +13,11 @@ import (
 
 // Phrase says what holds a block: "held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str", or
 // "lost: no pointer to it was found".
-func Phrase(h *answer.Holder) string {
+func Phrase(h *answer.Holder) string { return phrase(h, func(way []string) []string { return way }) }
+
+func phrase(h *answer.Holder, shorten func(way []string) []string) string {
 	first, way := words(h)
+	way = shorten(way)
 	switch {
 	case isHeld(h):
 		return "held by " + strings.Join(append([]string{first}, way...), arrow)
@@ -25,6 +28,19 @@ func Phrase(h *answer.Holder) string {
 }
 
 const arrow = " → "
+
+// ends returns the beginning and the end of a long way.
+func ends(way []string) []string {
+	const most, first, last = 8, 4, 3
+	if len(way) <= most {
+		return way
+	}
+	list := slices.Concat(way[:first], []string{unknown}, way[len(way)-last:])
+	return slices.CompactFunc(list, func(a, b string) bool { return a == unknown && b == unknown })
+}
+
+// unknown stands for objects of which nothing is known, or that are left out.
+const unknown = "…"
 
 // words are the beginning of a way and the objects on it.
 func words(h *answer.Holder) (first string, way []string) {
@@ -73,7 +89,7 @@ func cycle(h *answer.Holder) (first string, way []string) {
 		if i > 0 && named(s.Via) {
 			way[i-1] += clean(s.Via)
 		}
-		way = append(way, clean(cmp.Or(s.Type, "…"))+in(size(s)))
+		way = append(way, clean(cmp.Or(s.Type, unknown))+in(size(s)))
 	}
 	return first, way
 }
@@ -172,7 +188,7 @@ func objects(first string, path []answer.Step) []string {
 		case named(s.Via):
 			*last += clean(s.Via) + in(clean(s.Type), size(s))
 		default:
-			list = append(list, clean(cmp.Or(s.Type, "…"))+in(size(s)))
+			list = append(list, clean(cmp.Or(s.Type, unknown))+in(size(s)))
 		}
 		if s.Links > 0 && i+1 < len(path) && named(path[i+1].Via) {
 			list[len(list)-1] += clean(path[i+1].Via)

@@ -2,6 +2,7 @@ package holders
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -121,6 +122,18 @@ func TestLine(t *testing.T) {
 }
 
 // TestEqualWords: ways that differ only in what is not told are one line.
+func TestLongLine(t *testing.T) {
+	path := []answer.Step{{Via: " local loss", Type: "Tensor"}, {Type: "Impl"}, {Type: "Meta"}, {Type: "Add", Links: 900}, {Type: "Add"}, {}}
+	h := answer.Held{Looked: 30, By: []answer.Holder{{Blocks: 30, Kind: answer.Frame, Name: "train", Path: path}}}
+	assert.Equal(t, "held by running train local loss (Tensor) → Impl → Meta → Add … → Add → …   30 of 30", Line(h))
+	path = append(path, answer.Step{Type: "Mean"}, answer.Step{}, answer.Step{Type: "Mul"}, answer.Step{Type: "Impl"}, answer.Step{Type: "Storage"})
+	h.By[0].Path = path
+	assert.Equal(t, "held by running train local loss (Tensor) → Impl → Meta → Add … → Add → … → Mul → Impl → Storage   30 of 30", Line(h))
+	assert.Contains(t, Lines(h)[1], "Add … → Add → … → Mean → … → Mul → Impl → Storage")
+	h.By[0].Path = slices.Insert(path, 8, answer.Step{Type: "Pow"}, answer.Step{})
+	assert.Equal(t, "held by running train local loss (Tensor) → Impl → Meta → Add … → Add → … → Mul → Impl → Storage   30 of 30", Line(h))
+}
+
 func TestEqualWords(t *testing.T) {
 	by := func(blocks int, via string) answer.Holder {
 		return answer.Holder{Blocks: blocks, Kind: answer.Global, Name: "g", Path: []answer.Step{{Via: "[0]", Type: "T"}, {Via: via, Type: "U"}}}

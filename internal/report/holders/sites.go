@@ -47,13 +47,14 @@ func common(h answer.Held) (by answer.Holder, more, few, ok bool) {
 }
 
 // Line is what holds nearly all blocks of a site: "held by g_sessions (server.cc:14, std::map) → Session   30 of 30";
-// "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common.
+// "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common; of long ones, the beginning
+// and the end.
 func Line(h answer.Held) string {
 	by, more, few, ok := common(h)
 	if !ok {
 		return ""
 	}
-	line := Phrase(&by)
+	line := phrase(&by, ends)
 	if more && !isJavaScript(&by) {
 		line += " → …"
 	}
