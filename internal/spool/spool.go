@@ -20,7 +20,8 @@ type Spool struct {
 	Limit int64
 
 	file   *os.File
-	end    int64 // of the last file
+	buf    []byte // of Add
+	end    int64  // of the last file
 	stored int64
 	files  map[string]*info
 }
@@ -60,12 +61,15 @@ func (s *Spool) Close() error { return s.file.Close() }
 func (s *Spool) Add(name string, modified time.Time, r io.Reader) error {
 	begin := (s.end + align - 1) / align * align
 	end := begin
-	for buf, ended := make([]byte, align), false; !ended; {
-		n, err := fill(r, buf)
+	if s.buf == nil {
+		s.buf = make([]byte, align)
+	}
+	for ended := false; !ended; {
+		n, err := fill(r, s.buf)
 		if ended = errors.Is(err, io.EOF); err != nil && !ended {
 			return err
 		}
-		if err := s.write(buf[:n], end); err != nil {
+		if err := s.write(s.buf[:n], end); err != nil {
 			return err
 		}
 		end += int64(n)

@@ -136,7 +136,13 @@ type writer struct {
 	buf       bytes.Buffer
 }
 
+// maxSnapshots limits the snapshots of a file: each takes time, and memory until all are read.
+const maxSnapshots = 1 << 16
+
 func (w *writer) snapshot(s recording.Snapshot) error {
+	if len(w.snapshots) == maxSnapshots {
+		return fmt.Errorf("%s: more than %d snapshots in one file are not read", w.file.Path, maxSnapshots)
+	}
 	if w.check != nil {
 		if err := w.check(0); err != nil {
 			return err

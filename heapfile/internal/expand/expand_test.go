@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/recording"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -29,6 +30,11 @@ func expand(t *testing.T, name, content string, o Options) (*Expanded, error) {
 		t.Cleanup(func() { e.Spool.Close() })
 	}
 	return e, err
+}
+
+func TestTooManySnapshots(t *testing.T) {
+	w := writer{file: File{Path: "massif.out.1"}, snapshots: make([]recording.Snapshot, maxSnapshots)}
+	require.EqualError(t, w.snapshot(recording.Snapshot{}), "massif.out.1: more than 65536 snapshots in one file are not read")
 }
 
 // TestFiles: a recording becomes profiles and a manifest, whose last time is that of the file.
