@@ -159,6 +159,8 @@ func TestWhy(t *testing.T) {
 	assert.Empty(t, Why(pipeline.HeldSite{Live: 9, Old: 3, Held: unanimous}))
 	unanimous.Looked = 4
 	assert.Empty(t, Line(unanimous), "one of few is held by something else")
+	most := answer.Held{Looked: 5, By: []answer.Holder{{Blocks: 4, Kind: answer.Global, Name: "g"}, {Blocks: 1, Kind: answer.Lost}}}
+	assert.Equal(t, "held by g   4 of 5 (few: a longer recording is surer)", Line(most))
 	few.All = true
 	assert.Equal(t, "held by g   2 of 2", Line(few))
 	assert.Empty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))

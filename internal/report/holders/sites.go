@@ -31,7 +31,7 @@ const (
 	mostLines = 8
 	// agreed is the share of the blocks that one holder must have to be told without the others.
 	agreed = 0.8
-	// fewest is the number of blocks that tell what holds them if one thing holds all.
+	// fewest is the number of blocks that one thing must hold if there are more than those that were looked at.
 	fewest = 3
 	// stale is the share below which a holder may be memory that was not cleared.
 	stale = 0.1
@@ -42,7 +42,7 @@ const (
 func common(h answer.Held) (by answer.Holder, more, few, ok bool) {
 	by, more = h.Common(agreed)
 	few = h.Looked < answer.LeastOld && !h.All
-	ok = by.Blocks > 0 && by.Kind != answer.NotFound && (!few || h.Looked >= fewest && by.Blocks == h.Looked)
+	ok = by.Blocks > 0 && by.Kind != answer.NotFound && (!few || by.Blocks >= fewest)
 	return by, more, few, ok
 }
 
