@@ -277,8 +277,8 @@ func (l *Look) Close() error {
 var kinds = map[graph.Phase]answer.Kind{
 	roots.Module: answer.Module, roots.Frame: answer.Frame, roots.Temporary: answer.Frame,
 	roots.Global: answer.Global, roots.Kernel: answer.Kernel, roots.TLS: answer.TLS,
-	roots.LocalVariable: answer.Stack,
-	roots.Stack:         answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
+	roots.LocalVariable: answer.Stack, roots.Descriptor: answer.TLS,
+	roots.Stack: answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
 	roots.Stale: answer.Doubtful, graph.Doubtful: answer.Doubtful,
 	graph.Lost: answer.Lost, graph.UnderLost: answer.Lost, graph.Cycle: answer.Cycle,
 }

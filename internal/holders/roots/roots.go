@@ -26,6 +26,7 @@ const (
 	Kernel                        // a word that the kernel has for the program, such as the data of epoll_ctl(2)
 	TLS                           // thread-local variables
 	LocalVariable                 // local variables of functions that run
+	Descriptor                    // what glibc keeps for a thread, such as the argument of its function
 	Stack                         // a stack, or registers
 	Unknown                       // other private memory
 	Shared                        // memory that is shared with other processes
@@ -153,15 +154,21 @@ func subtract(list, cut []blocks.Range) []blocks.Range {
 	return list
 }
 
-// addThreads adds the registers of threads, their stacks, and their thread-local variables.
+// addThreads adds the registers of threads, their stacks, and their thread-local variables. What a thread was started
+// with is mostly a variable of another thread, too, which has a name.
 func (b *builder) addThreads() {
 	size := tlsSize(b.Memory, b.Mappings)
 	for i, t := range b.Threads {
 		if start := b.tlsStart(t, size); start != 0 && !b.Musl {
-			b.add(TLS, blocks.Range{Start: start, End: t.TLS + descriptor}, "", i)
+			b.add(TLS, blocks.Range{Start: start, End: t.TLS}, "", i)
 		}
 	}
 	b.addLocals()
+	for i, t := range b.Threads {
+		if start := b.tlsStart(t, size); start != 0 && !b.Musl {
+			b.add(Descriptor, blocks.Range{Start: t.TLS, End: t.TLS + descriptor}, "", i)
+		}
+	}
 	for i, t := range b.Threads {
 		b.list = append(b.list, Root{Root: graph.Root{Phase: Stack, Values: t.Registers}, Thread: i})
 		if live := b.liveStack(t); live.Size() > 0 {

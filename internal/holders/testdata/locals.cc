@@ -109,6 +109,12 @@ static void *start_loop(void *) {
     return nullptr;
 }
 
+// idle is started with a variable of main.
+static void *idle(void *) {
+    wait(nullptr);
+    return nullptr;
+}
+
 union Either {
     Message *message;
     Broker *broker;
@@ -153,6 +159,10 @@ int main() {
     use(table);
     table[1][7] = new Message();
     show("main", "table[1][…]", "Message *", " Message|.text std::string (100)", table[1][7]->text.data());
+    Message *passed = new Message();
+    use(passed);
+    pthread_create(&t, nullptr, idle, passed);
+    show("main", "passed", "Message *", " Message|.text std::string (100)", passed->text.data());
     unsigned long number = (unsigned long)new Message();
     use(number);
     show("main", "-", "", "", (void *)number);
@@ -171,6 +181,7 @@ int main() {
     }
     use(broker);
     use(table);
+    use(passed);
     use(number);
     use(either);
     printf("%p\n", (void *)kept);
