@@ -21,12 +21,19 @@ const (
 func (l *Look) findLocals(ctx context.Context) (list []roots.LocalMemory) {
 	for thread := range min(len(l.snapshot.Threads), maxStacks) {
 		frames := l.stacks.of(thread)
-		for _, v := range l.names.Locals(ctx, frames) {
-			if len(l.locals) == maxLocals {
-				break
+		locals := l.names.Locals(ctx, frames)
+		locals = locals[:min(len(locals), maxLocals-len(l.locals))]
+		l.locals = append(l.locals, locals...)
+		main := -1 // the outermost function with variables
+		if l.snapshot.Threads[thread].ID == l.snapshot.PID {
+			for _, v := range locals {
+				main = max(main, v.Frame)
 			}
-			l.locals = append(l.locals, v)
-			list = append(list, roots.LocalMemory{Range: v.Range, Thread: thread, Depth: len(frames) - v.Frame})
+		}
+		for _, v := range locals {
+			list = append(list, roots.LocalMemory{
+				Range: v.Range, Thread: thread, Depth: len(frames) - v.Frame, Main: v.Frame == main,
+			})
 		}
 	}
 	slices.SortFunc(l.locals, func(a, b names.Local) int { return cmp.Compare(a.Start, b.Start) })

@@ -277,7 +277,7 @@ func (l *Look) Close() error {
 var kinds = map[graph.Phase]answer.Kind{
 	roots.Module: answer.Module, roots.Frame: answer.Frame, roots.Temporary: answer.Frame,
 	roots.Global: answer.Global, roots.Kernel: answer.Kernel, roots.TLS: answer.TLS,
-	roots.LocalVariable: answer.Stack, roots.Descriptor: answer.TLS,
+	roots.MainVariable: answer.Stack, roots.Descriptor: answer.TLS, roots.LocalVariable: answer.Stack,
 	roots.Stack: answer.Stack, roots.Unknown: answer.Unknown, roots.Shared: answer.Shared,
 	roots.Stale: answer.Doubtful, graph.Doubtful: answer.Doubtful,
 	graph.Lost: answer.Lost, graph.UnderLost: answer.Lost, graph.Cycle: answer.Cycle,
@@ -345,7 +345,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 			switch r := l.roots[p.Root]; {
 			case r.Phase == roots.Global:
 				words, indices = append(words, names.Held{Root: r, Address: p.Address}), append(indices, i)
-			case r.Phase == roots.LocalVariable:
+			case r.Phase == roots.LocalVariable || r.Phase == roots.MainVariable:
 				h.Thread = l.snapshot.Threads[r.Thread].Name
 				v := l.names.LocalVariable(l.localAt(p.Address), p.Address)
 				h.Name, h.Variable, h.Function = h.Thread, &v, v.Function

@@ -25,8 +25,9 @@ const (
 	Global                        // data of a module
 	Kernel                        // a word that the kernel has for the program, such as the data of epoll_ctl(2)
 	TLS                           // thread-local variables
-	LocalVariable                 // local variables of functions that run
+	MainVariable                  // local variables of main
 	Descriptor                    // what glibc keeps for a thread, such as the argument of its function
+	LocalVariable                 // local variables of other functions that run
 	Stack                         // a stack, or registers
 	Unknown                       // other private memory
 	Shared                        // memory that is shared with other processes
@@ -62,10 +63,11 @@ type Process struct {
 }
 
 // LocalMemory is memory of the stack of a thread, which is given by its index, that belongs to a variable. Depth is
-// the number of frames between that of the variable and the outermost one.
+// the number of frames between that of the variable and the outermost one. Main reports whether it is one of main.
 type LocalMemory struct {
 	blocks.Range
 	Thread, Depth int
+	Main          bool
 }
 
 // Of lists the roots of a process whose blocks are in a set.
@@ -112,8 +114,11 @@ func (b *builder) add(kind Kind, r blocks.Range, module string, thread int) {
 // they were given.
 func (b *builder) addLocals() {
 	for _, l := range b.Locals {
-		n := len(b.list)
-		b.add(LocalVariable, l.Range, "", l.Thread)
+		n, kind := len(b.list), LocalVariable
+		if l.Main {
+			kind = MainVariable
+		}
+		b.add(kind, l.Range, "", l.Thread)
 		b.rank(n, l.Depth)
 	}
 }
@@ -155,7 +160,7 @@ func subtract(list, cut []blocks.Range) []blocks.Range {
 }
 
 // addThreads adds the registers of threads, their stacks, and their thread-local variables. What a thread was started
-// with is mostly a variable of another thread, too, which has a name.
+// with is mostly a variable of main, too, which has a name.
 func (b *builder) addThreads() {
 	size := tlsSize(b.Memory, b.Mappings)
 	for i, t := range b.Threads {
