@@ -15,7 +15,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Holders are what was seen of what holds the blocks of each site.
+// Holders are what was seen of what holds the blocks of each site. Holders of several call paths may be equal until Of
+// merges them.
 type Holders map[symbolize.SiteID]HeldSite
 
 // HeldSite is what was seen of a site: its live samples, and those of them from the first half of
@@ -28,29 +29,25 @@ type HeldSite struct {
 
 // Add adds what was seen of one call path of a site.
 func (h Holders) Add(site symbolize.SiteID, a *answer.Site) {
-	h[site] = h[site].with(HeldSite{a.Live, a.Old, a.Held})
+	seen := h[site]
+	seen.add(HeldSite{a.Live, a.Old, a.Held})
+	h[site] = seen
 }
 
 // Of returns what was seen of some sites together.
 func (h Holders) Of(members []symbolize.SiteID) (seen HeldSite) {
 	for _, m := range members {
-		seen = seen.with(h[m])
+		seen.add(h[m])
 	}
+	seen.By = answer.Merge(seen.By)
 	seen.All = seen.Looked > 0 && seen.Looked == seen.Live
 	return seen
 }
 
-func (s HeldSite) with(other HeldSite) HeldSite {
-	return HeldSite{s.Live + other.Live, s.Old + other.Old, join(s.Held, other.Held)}
-}
-
-func join(a, b answer.Held) answer.Held {
-	if b.Looked == 0 {
-		return a
-	}
-	return answer.Held{
-		Looked: a.Looked + b.Looked, By: answer.Merge(append(append([]answer.Holder{}, a.By...), b.By...)),
-	}
+// add adds up two parts. The holders are merged by Of, once: there may be thousands of call paths.
+func (s *HeldSite) add(part HeldSite) {
+	s.Live, s.Old, s.Looked = s.Live+part.Live, s.Old+part.Old, s.Looked+part.Looked
+	s.By = append(s.By, part.By...)
 }
 
 // maxImages is the number of process images of which there may be looks.

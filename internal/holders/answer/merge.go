@@ -10,26 +10,34 @@ import (
 // Merge returns the different ones of some holders, the most frequent first, with the numbers of their blocks added
 // up. A length or a limit is kept if all have the same.
 func Merge(list []Holder) []Holder {
+	type keyed struct {
+		key string
+		*Holder
+	}
 	of := map[string]int{}
-	var merged []Holder
+	var different []keyed
 	for _, h := range list {
 		key := h.key()
 		i, ok := of[key]
 		if !ok {
-			of[key] = len(merged)
+			of[key] = len(different)
 			h.Path = slices.Clone(h.Path)
-			merged = append(merged, h)
+			different = append(different, keyed{key, &h})
 			continue
 		}
-		m := &merged[i]
+		m := different[i]
 		m.Blocks += h.Blocks
 		for j := range m.Path {
 			m.Path[j].merge(h.Path[j])
 		}
 	}
-	slices.SortStableFunc(merged, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), strings.Compare(a.key(), b.key()))
+	slices.SortFunc(different, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), strings.Compare(a.key, b.key))
 	})
+	var merged []Holder
+	for _, k := range different {
+		merged = append(merged, *k.Holder)
+	}
 	return merged
 }
 
