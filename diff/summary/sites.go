@@ -65,10 +65,14 @@ func (s *scope) addHolders(
 		k := keyOf(&site)
 		members[k] = append(members[k], c.members...)
 	}
-	for i := range out {
-		if k := keyOf(&out[i]); k.function != "" {
-			out[i].Holder = holder(members[k])
+	holders := map[key]string{} // a function may have many sites
+	for k, m := range members {
+		if k.function != "" {
+			holders[k] = holder(m)
 		}
+	}
+	for i := range out {
+		out[i].Holder = holders[keyOf(&out[i])]
 		if out[i].Holder == "" {
 			out[i].Holder = holder(list[i].members)
 		}

@@ -2,6 +2,7 @@ package summary_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,11 +100,12 @@ func TestSummaryIsTheSameAfterItsFile(t *testing.T) {
 }
 
 // TestHoldersOfAFunction: what holds a site is asked for all call paths of its function, also those
-// that are too small to be kept; then for the site.
+// that are too small to be kept; then for the site. A function may have thousands of them: it is asked for once.
 func TestHoldersOfAFunction(t *testing.T) {
-	most := 0
+	most, asked := 0, map[string]int{}
 	r := summarized(t, "leaky", "leaky/sysroot", summary.Options{Holder: func(sites []symbolize.SiteID) string {
 		most = max(most, len(sites))
+		asked[fmt.Sprint(sites)]++
 		if len(sites) == 1 {
 			return ""
 		}
@@ -114,6 +116,9 @@ func TestHoldersOfAFunction(t *testing.T) {
 		paths[r.Sites[i].Identity.Function()]++
 	}
 	require.Greater(t, most, 1)
+	for sites, times := range asked {
+		require.LessOrEqual(t, times, 2, sites) // of a function, and of its only site
+	}
 	for i := range r.Sites {
 		s := &r.Sites[i]
 		if paths[s.Identity.Function()] > 1 && s.Blame >= 0 {

@@ -2,8 +2,8 @@ package answer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -54,12 +54,15 @@ func (s *Step) merge(other Step) {
 
 // key is equal for holders that are told as one.
 func (h *Holder) key() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%q %q %q %q %q %q %q %d", h.Kind, h.Name, h.Type, h.Module, h.Function, h.Variable, h.File, h.Line)
-	for _, s := range h.Path {
-		fmt.Fprintf(&b, " %q %q %t", s.Via, s.Type, s.Links > 0)
+	var b []byte
+	for _, part := range []string{string(h.Kind), h.Name, h.Type, h.Module, h.Function, h.Variable, h.File, strconv.Itoa(h.Line)} {
+		b = append(append(b, part...), 0)
 	}
-	return b.String()
+	for _, s := range h.Path {
+		b = append(append(append(append(b, s.Via...), 0), s.Type...), 0)
+		b = strconv.AppendBool(b, s.Links > 0)
+	}
+	return string(b)
 }
 
 // Common returns the longest beginning of a way that at least a share of the blocks have in common, with the number of

@@ -152,6 +152,8 @@ func TestWhy(t *testing.T) {
 	assert.Equal(t, "what holds it differs from block to block", Why(pipeline.HeldSite{
 		Live: 9, Old: 9, Held: answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Lost}, {Blocks: 4, Kind: answer.Global, Name: "g"}}},
 	}))
+	half := answer.Held{Looked: 9, By: []answer.Holder{{Blocks: 5, Kind: answer.Global, Name: "g"}, {Blocks: 4, Kind: answer.Lost}}}
+	assert.Equal(t, "what holds it differs from block to block: 5 of 9 are held by g", Why(pipeline.HeldSite{Live: 9, Old: 9, Held: half}))
 	few := answer.Held{Looked: 2, By: []answer.Holder{{Blocks: 2, Kind: answer.Global, Name: "g"}}}
 	assert.NotEmpty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))
 	unanimous := answer.Held{Looked: 3, By: []answer.Holder{{Blocks: 3, Kind: answer.Global, Name: "g"}}}

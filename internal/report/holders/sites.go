@@ -18,12 +18,22 @@ func Why(seen pipeline.HeldSite) string {
 	case seen.Live == 0:
 		return "what holds it is not known: it had too few live samples when the recorder looked last"
 	case seen.Looked >= answer.LeastOld || seen.All:
-		return "what holds it differs from block to block"
+		return "what holds it differs from block to block" + mostly(seen.Held)
 	default:
 		return fmt.Sprintf("what holds it is not known: when the recorder looked last, %d of its %s were from the first "+
 			"half of the recording, and %d are needed; a longer recording tells it",
 			seen.Old, units.Count(seen.Live, "live sample"), answer.LeastOld)
 	}
+}
+
+// mostly tells what holds at least half of the blocks; "" if nothing does.
+func mostly(h answer.Held) string {
+	const half = 0.5
+	by, _ := h.Common(half)
+	if by.Blocks == 0 || !isHeld(&by) || isJavaScript(&by) {
+		return ""
+	}
+	return fmt.Sprintf(": %d of %d are %s", by.Blocks, h.Looked, phrase(&by, ends))
 }
 
 const (
