@@ -55,7 +55,8 @@ func (s *Step) merge(other Step) {
 // key is equal for holders that are told as one.
 func (h *Holder) key() string {
 	var b []byte
-	for _, part := range []string{string(h.Kind), h.Name, h.Type, h.Module, h.Function, h.Variable, h.File, strconv.Itoa(h.Line)} {
+	line := strconv.Itoa(h.Line)
+	for _, part := range []string{string(h.Kind), h.Name, h.Type, h.Module, h.Function, h.Variable, h.File, line} {
 		b = append(append(b, part...), 0)
 	}
 	for _, s := range h.Path {
