@@ -166,14 +166,10 @@ func (b *builder) addThreads() {
 	for i, t := range b.Threads {
 		if start := b.tlsStart(t, size); start != 0 && !b.Musl {
 			b.add(TLS, blocks.Range{Start: start, End: t.TLS}, "", i)
-		}
-	}
-	b.addLocals()
-	for i, t := range b.Threads {
-		if start := b.tlsStart(t, size); start != 0 && !b.Musl {
 			b.add(Descriptor, blocks.Range{Start: t.TLS, End: t.TLS + descriptor}, "", i)
 		}
 	}
+	b.addLocals()
 	for i, t := range b.Threads {
 		b.list = append(b.list, Root{Root: graph.Root{Phase: Stack, Values: t.Registers}, Thread: i})
 		if live := b.liveStack(t); live.Size() > 0 {
