@@ -34,7 +34,8 @@ func expand(t *testing.T, name, content string, o Options) (*Expanded, error) {
 
 func TestTooManySnapshots(t *testing.T) {
 	w := writer{file: File{Path: "massif.out.1"}, snapshots: make([]recording.Snapshot, maxSnapshots)}
-	require.EqualError(t, w.snapshot(recording.Snapshot{}), "massif.out.1: more than 65536 snapshots in one file are not read")
+	err := w.snapshot(recording.Snapshot{})
+	require.EqualError(t, err, "massif.out.1: more than 65536 snapshots in one file are not read")
 }
 
 // TestFiles: a recording becomes profiles and a manifest, whose last time is that of the file.

@@ -13,11 +13,18 @@ import (
 
 // Phrase says what holds a block: "held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str", or
 // "lost: no pointer to it was found".
-func Phrase(h *answer.Holder) string { return phrase(h, func(way []string) []string { return way }) }
-
-func phrase(h *answer.Holder, shorten func(way []string) []string) string {
+func Phrase(h *answer.Holder) string {
 	first, way := words(h)
-	way = shorten(way)
+	return phrase(h, first, way)
+}
+
+// short is Phrase with the beginning and the end of a long way only.
+func short(h *answer.Holder) string {
+	first, way := words(h)
+	return phrase(h, first, ends(way))
+}
+
+func phrase(h *answer.Holder, first string, way []string) string {
 	switch {
 	case isHeld(h):
 		return "held by " + strings.Join(append([]string{first}, way...), arrow)

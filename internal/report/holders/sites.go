@@ -33,7 +33,7 @@ func mostly(h answer.Held) string {
 	if by.Blocks == 0 || !isHeld(&by) || isJavaScript(&by) {
 		return ""
 	}
-	return fmt.Sprintf(": %d of %d are %s", by.Blocks, h.Looked, phrase(&by, ends))
+	return fmt.Sprintf(": %d of %d are %s", by.Blocks, h.Looked, short(&by))
 }
 
 const (
@@ -57,14 +57,14 @@ func common(h answer.Held) (by answer.Holder, more, few, ok bool) {
 }
 
 // Line is what holds nearly all blocks of a site: "held by g_sessions (server.cc:14, std::map) → Session   30 of 30";
-// "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common; of long ones, the beginning
-// and the end.
+// "" if that is not known or not one thing. Of ways that differ at their ends, it tells what they have in common; of
+// long ones, the beginning and the end.
 func Line(h answer.Held) string {
 	by, more, few, ok := common(h)
 	if !ok {
 		return ""
 	}
-	line := phrase(&by, ends)
+	line := short(&by)
 	if more && !isJavaScript(&by) {
 		line += " → …"
 	}
