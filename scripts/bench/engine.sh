@@ -60,20 +60,19 @@ def run(engine):
         sys.exit("%s failed" % name)
     return time.monotonic() - start, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024
 
-wall, cpu, least, more, bare = [], [], [], [], []
+bare, recorded = [], []
 for i in range(pairs):
     # The order alternates, so that a machine that gets slower does not favour one of them.
     first = run(i % 2 == 1)
     second = run(i % 2 == 0)
     a, b = (first, second) if i % 2 == 0 else (second, first)
     bare.append(a)
-    wall.append(b[0] / a[0])
-    cpu.append(b[1] / a[1])
-    least.append(b[1])
-    more.append(b[2] - a[2])
-m = statistics.median
+    recorded.append(b)
+m, both = statistics.median, list(zip(recorded, bare))
 print("| %s | %.2f s | %.3f | %.3f | %.3f | %s | %.1f MiB of %.0f |" % (
-    name, m(x[0] for x in bare), m(wall), m(cpu), min(least) / min(x[1] for x in bare), limit, m(more), m(x[2] for x in bare)), flush=True)
+    name, m(a[0] for a in bare), m(b[0] / a[0] for b, a in both), m(b[1] / a[1] for b, a in both),
+    min(b[1] for b in recorded) / min(a[1] for a in bare), limit, m(b[2] - a[2] for b, a in both), m(a[2] for a in bare)),
+    flush=True)
 PY
 
 measure() { python3 "$work/pairs.py" "$pairs" "$@"; }

@@ -102,7 +102,7 @@ static bool grow(size_t places) {
 }
 
 static bool ensure_room(void) {
-    enum { FIRST_PLACES = 256 };
+    enum { FIRST_PLACES = 256 }; // few, so that they stay in the processor's cache
     if (!current->places) return grow(FIRST_PLACES);
     size_t places = current->mask + 1;
     if (count + 1 <= places / 2) return true;
