@@ -56,6 +56,7 @@ const isRoot = 1 << 31
 func (g *Graph) Mark(roots []Root) {
 	g.roots, g.scan = roots, scanner{Memory: g.memory}
 	g.parents, g.phases = make([]uint32, g.nodes), make([]Phase, g.nodes)
+	g.doubtVectors(roots)
 	g.queue = make([]uint32, 0, g.nodes)
 	order := make([]int, len(roots))
 	for i := range order {
@@ -114,7 +115,7 @@ func (g *Graph) seed(root int, kind uint32) {
 	}
 	before := g.scan.unreadable
 	g.scan.start(g.roots[root].Range)
-	g.pointers(&g.scan, g.roots[root].Range, see)
+	g.pointers(&g.scan, g.roots[root].Range, see, func(vector) {})
 	if kind == interior {
 		g.unreadable += g.scan.unreadable - before
 	}

@@ -15,10 +15,14 @@ type rows struct {
 	first  uint32   // the number of its first block
 	starts []uint32 // the first edge of each block, and the end of those of the last one
 	edges
+	vectors []vector
 }
 
 // of returns which edges are those of a block.
 func (r *rows) of(n uint32) (from, to uint32) { return r.starts[n-r.first], r.starts[n-r.first+1] }
+
+// size returns the memory of the pointers and vectors, in that of a pointer.
+func (r *rows) size() uint32 { return r.n + perVector*uint32(len(r.vectors)) }
 
 // rowsOf returns the rows that have the edges of a block.
 func (g *Graph) rowsOf(n uint32) *rows {
@@ -88,8 +92,9 @@ func (r *reader) read(pointers *atomic.Int64) {
 	const often = 1 << 12
 	counted := uint32(0)
 	count := func() bool {
-		n := pointers.Add(int64(r.rows.n - counted))
-		counted = r.rows.n
+		size := r.rows.size()
+		n := pointers.Add(int64(size - counted))
+		counted = size
 		return r.bytes(n) <= r.limit
 	}
 	defer count()
@@ -101,7 +106,7 @@ func (r *reader) read(pointers *atomic.Int64) {
 		r.scan.start(blocks.Range{Start: region.Number(from).Start, End: region.End})
 		for b := range region.From(from) {
 			r.add(b)
-			if r.rows.n-counted >= often && !count() {
+			if r.rows.size()-counted >= often && !count() {
 				return
 			}
 			if r.left--; r.left == 0 {
@@ -150,7 +155,7 @@ func (r *reader) addEdges(from uint32, b blocks.Range) {
 		if r.rows.n == first || r.rows.at(r.rows.n-1) != to {
 			r.rows.add(to)
 		}
-	})
+	}, func(v vector) { r.rows.vectors = append(r.rows.vectors, v) })
 }
 
 // links returns the two words before the object in a block.
@@ -180,3 +185,5 @@ func (e *edges) add(v uint32) {
 }
 
 func (e *edges) at(i uint32) uint32 { return e.chunks[i/chunkSize][i%chunkSize] }
+
+func (e *edges) set(i, v uint32) { e.chunks[i/chunkSize][i%chunkSize] = v }
