@@ -30,10 +30,10 @@ type Options struct {
 // Content tells what is known of the content of blocks. Build asks twice for each block in use, by address: first
 // where the objects begin, then, for all blocks again, what is doubtful.
 type Content interface {
-	// Object returns the number of bytes of a block before the object in it. The words before it belong to the
-	// runtime of a language: a pointer to them is doubtful, and a link between the last two words before
-	// one object and those of another is none.
-	Object(b blocks.Range) (before uint8)
+	// Object reports whether an object is in a block, and returns the number of bytes of the block before it. The
+	// words before it belong to the runtime of a language: a pointer to them is doubtful, and a link between the last
+	// two words before one object and those of another is none.
+	Object(b blocks.Range) (before uint8, ok bool)
 	// Doubtful appends the parts of a block whose words are most likely no pointers.
 	Doubtful(b blocks.Range, list []Part) []Part
 }
@@ -66,6 +66,7 @@ type Graph struct {
 
 	content Content
 	before  []uint8 // bytes before the object in each block; nil if there is no Content
+	objects bits    // the blocks with an object
 	free    bits    // the blocks that are free
 	rows    []rows  // the pointers of all blocks, by number
 
@@ -92,6 +93,7 @@ func Build(m Memory, set *blocks.Set, o Options) (*Graph, error) {
 	if err := g.number(); err != nil {
 		return nil, err
 	}
+	g.objects = newBits(g.nodes)
 	if g.content != nil {
 		g.findObjects()
 	}
@@ -118,9 +120,12 @@ func (g *Graph) findObjects() {
 	g.before = make([]uint8, 0, g.nodes)
 	for _, r := range g.set.Regions() {
 		for b := range r.All() {
-			before := uint8(0)
+			before, ok := uint8(0), false
 			if !b.Free {
-				before = g.content.Object(b.Range)
+				before, ok = g.content.Object(b.Range)
+			}
+			if ok {
+				g.objects.set(uint32(len(g.before)))
 			}
 			g.before = append(g.before, before)
 		}

@@ -81,7 +81,10 @@ type random struct {
 }
 
 // Object is that of Content.
-func (g *random) Object(b blocks.Range) uint8 { return g.before[b.Start] }
+func (g *random) Object(b blocks.Range) (uint8, bool) {
+	before, ok := g.before[b.Start]
+	return before, ok
+}
 
 // Doubtful is that of Content: each second word of some blocks, and the first word of others, which is none.
 func (g *random) Doubtful(b blocks.Range, list []Part) []Part {
@@ -437,4 +440,65 @@ func BenchmarkGraph(b *testing.B) {
 		require.NoError(b, err)
 		g.Mark(roots)
 	}
+}
+
+// objects is Content that knows some blocks with an object.
+type objects map[uint64]bool
+
+func (o objects) Object(b blocks.Range) (uint8, bool) { return 0, o[b.Start] }
+
+func (o objects) Doubtful(_ blocks.Range, list []Part) []Part { return list }
+
+// TestRuntime has objects that two roots of a runtime hold. Objects that both lead to are held by the first root, and
+// other blocks by the root of the object that is nearest.
+func TestRuntime(t *testing.T) {
+	const size = 64
+	b := func(i uint64) uint64 { return start + i*size }
+	const first, second, items, both, far1, far2, contested, under, data, unknown = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+	pointers := map[uint64][]uint64{
+		first: {items, far1}, items: {both}, far1: {far2}, far2: {contested, second},
+		second: {both, contested, data}, both: {data}, contested: {under},
+	}
+	set := newSet(t, slices.Repeat([]uint64{size}, 10), func(int) bool { return false })
+	m := &image{start: start, data: make([]byte, 11*size)}
+	for from, list := range pointers {
+		for i, to := range list {
+			m.put(b(from)+8*uint64(i), b(to))
+		}
+	}
+	m.put(b(10), b(unknown))
+	content := objects{b(first): true, b(second): true, b(both): true}
+	g, err := Build(Memory{Memory: m}, set, Options{Content: content})
+	require.NoError(t, err)
+	g.Mark([]Root{
+		{Phase: 3, Range: blocks.Range{Start: b(10), End: b(10) + 8}},
+		{Phase: 2, Runtime: true, Values: []uint64{b(second)}},
+		{Phase: 1, Runtime: true, Values: []uint64{b(first)}},
+	})
+	phases := map[uint64]Phase{}
+	for i := range uint64(10) {
+		p, ok := g.Path(b(i), 10)
+		require.True(t, ok)
+		phases[i] = p.Phase
+		if i == under {
+			assert.Equal(t, b(second), p.Blocks[0].Start)
+		}
+	}
+	assert.Equal(t, map[uint64]Phase{
+		first: 1, items: 1, both: 1, far1: 1, data: 1, far2: 1, second: 2, contested: 2, under: 2, unknown: 3,
+	}, phases)
+}
+
+// TestInterior prefers a long way of pointers to the start of blocks to a short one with a pointer to the interior.
+func TestInterior(t *testing.T) {
+	const size = 64
+	m, set, roots := chain(t, 10, size)
+	at := func(i uint64) uint64 { return start + i*size }
+	m.put(at(0)+16, at(9)+16)
+	m.put(at(0)+24, at(4))
+	g, err := Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	g.Mark(roots)
+	p, _ := g.Path(at(9), 10)
+	assert.Len(t, p.Blocks, 7)
 }

@@ -28,9 +28,11 @@ const (
 type Root struct {
 	Phase Phase
 	// Rank is the order in which the roots of a phase are followed.
-	Rank   int
-	Range  blocks.Range
-	Values []uint64
+	Rank int
+	// Runtime says that the words are those in which a language's runtime has its objects. Such roots come first.
+	Runtime bool
+	Range   blocks.Range
+	Values  []uint64
 }
 
 // Marks is the result of Mark.
@@ -64,7 +66,10 @@ func (g *Graph) Mark(roots []Root) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compareRoots(&roots[a], &roots[b]) })
 	for len(order) > 0 {
-		n := 1
+		n, follow := 1, g.follow
+		if roots[order[0]].Runtime {
+			follow = g.followObjects
+		}
 		for n < len(order) && compareRoots(&roots[order[n]], &roots[order[0]]) == 0 {
 			n++
 		}
@@ -73,10 +78,13 @@ func (g *Graph) Mark(roots []Root) {
 			for _, i := range order[:n] {
 				g.seed(i, kind)
 			}
-			g.follow(from)
+			follow(from)
 		}
 		g.endPhase(roots[order[0]].Phase)
-		order = order[n:]
+		ended := roots[order[0]].Runtime
+		if order = order[n:]; ended && (len(order) == 0 || !roots[order[0]].Runtime) {
+			g.followRest()
+		}
 	}
 	g.markDoubtful()
 	g.markLost()
@@ -128,25 +136,53 @@ func (g *Graph) visit(n, parent uint32) {
 	}
 }
 
-// follow marks what the blocks in the queue lead to, from an index on. Pointers to the interior of blocks are
-// followed when there are no others.
+// follow marks what the blocks in the queue lead to, from an index on. The way to each has as few pointers to the
+// interior of blocks as possible, and then as few others.
 func (g *Graph) follow(from int) {
-	for strong, weak := from, from; ; weak++ {
+	for strong, weak := from, from; strong < len(g.queue); {
 		for ; strong < len(g.queue); strong++ {
 			g.visitEdges(g.queue[strong], 0)
 		}
-		if weak == len(g.queue) {
-			return
+		for ; weak < strong; weak++ {
+			g.visitEdges(g.queue[weak], interior)
 		}
-		g.visitEdges(g.queue[weak], interior)
 	}
 }
 
+// followObjects marks the objects to which the blocks in the queue lead, from an index on, and the other blocks of
+// these objects, such as the items of a list.
+func (g *Graph) followObjects(from int) {
+	for ; from < len(g.queue); from++ {
+		n := g.queue[from]
+		isObject := g.objects.has(n)
+		g.eachEdge(n, 0, func(to uint32) {
+			if isObject || g.objects.has(to) {
+				g.visit(to, n+1)
+			}
+		})
+	}
+}
+
+// followRest marks what all objects lead to that were reached, whose blocks are all in the queue. Each block gets the
+// phase of the object next to it: the longer a way through memory whose content is not known, the less it means.
+func (g *Graph) followRest() {
+	g.follow(0)
+	for _, n := range g.queue[g.done:] {
+		g.phases[n] = g.phases[g.parents[n]-1]
+	}
+	g.done = len(g.queue)
+}
+
 func (g *Graph) visitEdges(n, kind uint32) {
+	g.eachEdge(n, kind, func(to uint32) { g.visit(to, n+1) })
+}
+
+// eachEdge calls a function for each pointer of a block of one kind.
+func (g *Graph) eachEdge(n, kind uint32, f func(to uint32)) {
 	r := g.rowsOf(n)
 	for i, end := r.of(n); i < end; i++ {
 		if e := r.at(i); e&kindBits == kind {
-			g.visit(e&^kindBits, n+1)
+			f(e &^ kindBits)
 		}
 	}
 }

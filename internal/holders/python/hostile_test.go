@@ -168,10 +168,10 @@ type checker struct {
 	t testing.TB
 }
 
-func (c checker) Object(b blocks.Range) uint8 {
-	before := c.Interpreter.Object(b)
+func (c checker) Object(b blocks.Range) (uint8, bool) {
+	before, ok := c.Interpreter.Object(b)
 	assert.Less(c.t, uint64(before), b.Size())
-	return before
+	return before, ok
 }
 
 func (c checker) Doubtful(b blocks.Range, list []graph.Part) []graph.Part {

@@ -77,15 +77,15 @@ func (in *Interpreter) TypeIn(b blocks.Range, word func(address uint64) (uint64,
 }
 
 // Object is that of [graph.Content].
-func (in *Interpreter) Object(b blocks.Range) (before uint8) {
+func (in *Interpreter) Object(b blocks.Range) (before uint8, ok bool) {
 	o, ok := in.objectIn(b, in.passes[0].Word)
 	if !ok {
-		return 0
+		return 0, false
 	}
 	if !o.dead {
 		in.note(o, in.passes[0].Word)
 	}
-	return o.before
+	return o.before, !o.dead
 }
 
 // maxFound limits how many modules and frames are remembered, and maxSlack how many ranges.

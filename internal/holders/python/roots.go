@@ -22,10 +22,10 @@ func (in *Interpreter) Roots() (list []roots.Root) {
 			list = append(list, roots.Root{Root: r, Thread: -1})
 		}
 	}
-	add(graph.Root{Phase: roots.Module, Values: values})
-	add(graph.Root{Phase: roots.Frame, Values: in.found.frames})
+	add(graph.Root{Phase: roots.Module, Runtime: true, Values: values})
+	add(graph.Root{Phase: roots.Frame, Runtime: true, Values: in.found.frames})
 	for _, f := range in.running() {
-		add(graph.Root{Phase: roots.Frame, Range: blocks.Range{Start: f.Start, End: f.stack}})
+		add(graph.Root{Phase: roots.Frame, Runtime: true, Range: blocks.Range{Start: f.Start, End: f.stack}})
 		add(graph.Root{Phase: roots.Temporary, Range: blocks.Range{Start: f.stack, End: f.End}})
 	}
 	return list
