@@ -9,9 +9,15 @@
 // through a global variable is preferred to one through a stack, and that to one through memory of unknown
 // content. Within a phase, pointers to the start of a block are preferred to those to its interior.
 //
+// The runtime of a language knows its objects and the roots that hold them, and [Content] tells where the objects are.
+// These roots come first: each phase reaches objects through objects. What lies behind, such as the memory of a C++
+// library, then belongs to the root from which the shortest way leads to it. Phases would not do there: one stale word
+// in the memory of a library leads from some module to all that the library has.
+//
 // No word is dropped. Words that are most likely no pointers, such as the content of a buffer, are
 // followed last, in the phase [Doubtful]: what only they reach is neither held for sure nor lost.
-// So is the end of a block, as a std::vector has it, if another block begins there.
+// So are the words behind the elements of a std::vector, which has spare memory, and its end, if another block
+// begins there.
 // A block that no phase reaches is lost. There are three kinds of lost blocks: those to which nothing points, those
 // to which another lost block leads, and those in a cycle.
 //

@@ -489,16 +489,26 @@ func TestRuntime(t *testing.T) {
 	}, phases)
 }
 
-// TestInterior prefers a long way of pointers to the start of blocks to a short one with a pointer to the interior.
-func TestInterior(t *testing.T) {
+// TestRuntimeInterior has two objects that lead to a block, one by pointers to the interior of blocks. Such a pointer
+// counts for five others.
+func TestRuntimeInterior(t *testing.T) {
 	const size = 64
-	m, set, roots := chain(t, 10, size)
 	at := func(i uint64) uint64 { return start + i*size }
-	m.put(at(0)+16, at(9)+16)
-	m.put(at(0)+24, at(4))
-	g, err := Build(Memory{Memory: m}, set, Options{})
-	require.NoError(t, err)
-	g.Mark(roots)
-	p, _ := g.Path(at(9), 10)
-	assert.Len(t, p.Blocks, 7)
+	for steps, want := range map[uint64]Phase{3: 1, 5: 2} {
+		set := newSet(t, slices.Repeat([]uint64{size}, 10), func(int) bool { return false })
+		m := &image{start: start, data: make([]byte, 10*size)}
+		for i := range steps {
+			m.put(at(i), at(i+1))
+		}
+		m.put(at(steps), at(9))
+		m.put(at(8), at(9)+16)
+		g, err := Build(Memory{Memory: m}, set, Options{Content: objects{at(0): true, at(8): true}})
+		require.NoError(t, err)
+		g.Mark([]Root{
+			{Phase: 1, Runtime: true, Values: []uint64{at(0)}},
+			{Phase: 2, Runtime: true, Values: []uint64{at(8)}},
+		})
+		p, _ := g.Path(at(9), 10)
+		assert.Equal(t, want, p.Phase, "%d steps", steps)
+	}
 }

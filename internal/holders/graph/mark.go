@@ -42,7 +42,8 @@ type Marks struct {
 	hits    []hit
 	phases  []Phase
 	queue   []uint32
-	done    int // what is in the queue before has its phase
+	done    int      // what is in the queue before has its phase
+	found   []levels // by followObjects
 	scan    scanner
 }
 
@@ -136,41 +137,87 @@ func (g *Graph) visit(n, parent uint32) {
 	}
 }
 
-// follow marks what the blocks in the queue lead to, from an index on. The way to each has as few pointers to the
-// interior of blocks as possible, and then as few others.
+// follow marks what the blocks in the queue lead to, from an index on. Pointers to the interior of blocks are
+// followed when there are no others.
 func (g *Graph) follow(from int) {
-	for strong, weak := from, from; strong < len(g.queue); {
+	for strong, weak := from, from; ; weak++ {
 		for ; strong < len(g.queue); strong++ {
 			g.visitEdges(g.queue[strong], 0)
 		}
-		for ; weak < strong; weak++ {
-			g.visitEdges(g.queue[weak], interior)
+		if weak == len(g.queue) {
+			return
 		}
+		g.visitEdges(g.queue[weak], interior)
 	}
+}
+
+// levels are the indices of a queue where the blocks begin that are a step further from the roots than those before,
+// and where the last of them end.
+type levels []int
+
+// of returns where the blocks with a distance from the roots are in the queue.
+func (l levels) of(distance int) (from, to int) {
+	if distance < 0 || distance+1 >= len(l) {
+		return 0, 0
+	}
+	return l[distance], l[distance+1]
 }
 
 // followObjects marks the objects to which the blocks in the queue lead, from an index on, and the other blocks of
 // these objects, such as the items of a list.
 func (g *Graph) followObjects(from int) {
-	for ; from < len(g.queue); from++ {
-		n := g.queue[from]
-		isObject := g.objects.has(n)
-		g.eachEdge(n, 0, func(to uint32) {
-			if isObject || g.objects.has(to) {
-				g.visit(to, n+1)
-			}
-		})
+	found := levels{from}
+	for end := len(g.queue); from < end; end = len(g.queue) {
+		found = append(found, end)
+		for ; from < end; from++ {
+			n := g.queue[from]
+			isObject := g.objects.has(n)
+			g.eachEdge(n, 0, func(to uint32) {
+				if isObject || g.objects.has(to) {
+					g.visit(to, n+1)
+				}
+			})
+		}
 	}
+	g.found = append(g.found, found)
 }
 
+// interiorSteps is how many steps a pointer to the interior of a block counts for in followRest, beside its own.
+const interiorSteps = 4
+
 // followRest marks what all objects lead to that were reached, whose blocks are all in the queue. Each block gets the
-// phase of the object next to it: the longer a way through memory whose content is not known, the less it means.
+// phase of the root from which the shortest way leads to it: the longer a way through memory whose content is not
+// known, the less it means.
 func (g *Graph) followRest() {
-	g.follow(0)
+	last := 0 // level with blocks
+	for _, l := range g.found {
+		last = max(last, len(l)-2)
+	}
+	g.found = append(g.found, levels{len(g.queue)})
+	rest := &g.found[len(g.found)-1]
+	for i := 0; i <= last+interiorSteps; i++ {
+		before := len(g.queue)
+		*rest = append(*rest, before)
+		for _, l := range g.found {
+			g.visitLevel(l, i, 0)
+			g.visitLevel(l, i-interiorSteps, interior)
+		}
+		if len(g.queue) > before {
+			last = i + 1
+		}
+	}
 	for _, n := range g.queue[g.done:] {
 		g.phases[n] = g.phases[g.parents[n]-1]
 	}
-	g.done = len(g.queue)
+	g.done, g.found = len(g.queue), nil
+}
+
+// visitLevel marks what the blocks of a level lead to by pointers of one kind.
+func (g *Graph) visitLevel(l levels, level int, kind uint32) {
+	from, to := l.of(level)
+	for _, n := range g.queue[from:to] {
+		g.visitEdges(n, kind)
+	}
 }
 
 func (g *Graph) visitEdges(n, kind uint32) {
