@@ -29,6 +29,8 @@ type causes struct {
 	// is below them or on sites that leak; 0 if none leaks.
 	leaking   int
 	explained float64
+	// paths are the call paths that leak, and those below causes that leak.
+	paths []symbolize.SiteID
 	// tested is the number of curves of small sites that were judged.
 	tested int
 }
@@ -48,6 +50,7 @@ func (j *judgement) causes(members [][]symbolize.SiteID, l *listing, h *heap) (o
 			sites.paths = append(sites.paths, c.Members...)
 		}
 	}
+	out.paths = sites.paths
 	if out.leaking == 0 {
 		return out
 	}

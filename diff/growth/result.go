@@ -83,6 +83,8 @@ type Result struct {
 	ProcessGrows bool
 	// Attached reports whether the heap is only what was allocated since attach.
 	Attached bool
+	// Uncollected reports whether most of what seems to leak is memory that a garbage collector has not looked at yet.
+	Uncollected bool
 	// Explained is the share of the heap's growth that is on sites called leaks, or below causes that
 	// leak, 0 to 1.
 	Explained float64

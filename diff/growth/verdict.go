@@ -57,7 +57,8 @@ func conclude(j *judgement, g *groups, h *heap, l *listing, found *causes) *Resu
 		Small: l.small, SmallBytes: l.smallBytes,
 		Chance: max(l.chance, causesChance(found.list)), HiddenBytes: g.hiddenGrowth(&j.window) + l.hidden(),
 		Notes: notes(&j.window, h), Workers: j.series.Workers(), Programs: j.series.Programs(),
-		Attached: j.series.Method() == manifest.MethodAttach,
+		Attached:    j.series.Method() == manifest.MethodAttach,
+		Uncollected: j.uncollected(found.paths),
 	}
 	if l.likeliest != nil {
 		likeliest := j.shown(*l.likeliest)
@@ -109,6 +110,8 @@ func (r *Result) reason() verdict.Reason {
 	switch {
 	case r.mayReplace():
 		return verdict.MayReplace
+	case r.Uncollected:
+		return verdict.NotCollected
 	case r.Leaks > 0:
 		return verdict.SitesLeak
 	case r.LeakingCauses > 0:

@@ -96,6 +96,7 @@ const (
 	ProgramsMissing                  // nothing grows, but processes below the process grew and were not recorded
 	OthersTooShort                   // nothing grows, but processes with most of the memory have too few snapshots
 	MayReplace                       // sites grow, but may replace memory from before the recording
+	NotCollected                     // sites grow, but a garbage collector has not looked whether their memory is used
 )
 
 // Facts are the numbers in the text of a reason.
@@ -182,6 +183,8 @@ var reasons = [...]reasonRow{
 		return fmt.Sprintf("what seems to leak grew by %s, but the resident memory by %s: it may replace memory from before attach, "+
 			"as a full cache does", units.Bytes(f.Leaked), units.Bytes(max(0, f.Resident)))
 	}},
+	NotCollected: {"not-collected", SeriesUndecided, StatusNothing,
+		always("what seems to leak is memory of JavaScript's buffers, and V8 has not yet looked whether most of it is used")},
 }
 
 // String returns the name of a reason, such as "sites-leak".

@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Report is the sites of a series that grow. It is not safe for concurrent use.
@@ -268,6 +269,8 @@ func (g *Report) Next() string {
 		return "record them, too" + g.Flags.If(option.FollowChildren, " (%s)")
 	case verdict.MayReplace:
 		return "record until all that was there before has been replaced"
+	case verdict.NotCollected:
+		return "record until it has grown by " + units.Bytes(class.CollectedLater) + " or more, for some minutes at most"
 	case verdict.WorkersMissing:
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
