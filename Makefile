@@ -35,11 +35,12 @@ test-race: deps ## run the tests of what has goroutines under the race detector 
 
 .PHONY: test-full
 test-full: export HEAPLAPSE_FULL = 1
-test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes out/test-full.txt
+test-full: deps ## run the long tests too: every combination, large binaries, repetitions, fuzzing; writes out/test-full.txt
 	@mkdir -p $(OUT)
 	{ scripts/test.sh -v -timeout 2h && scripts/platforms.sh; } 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
 	scripts/languages.sh 2>&1 | tee -a $(OUT)/test-full.txt
 	scripts/harm/all.sh 2>&1 | tee -a $(OUT)/test-full.txt
+	scripts/fuzz.sh 60s 2>&1 | tee -a $(OUT)/test-full.txt
 
 .PHONY: lint
 lint: ## build for each platform, run gofmt, go vet, golangci-lint, clang-format, clang-tidy, axe-core on the page, the schemas of workflows and examples, and the links of the site
