@@ -34,14 +34,15 @@ type Content interface {
 	// words before it belong to the runtime of a language: a pointer to them is doubtful, and a link between the last
 	// two words before one object and those of another is none.
 	Object(b blocks.Range) (before uint8, ok bool)
-	// Doubtful appends the parts of a block whose words are most likely no pointers.
-	Doubtful(b blocks.Range, list []Part) []Part
+	// Parts appends the parts of a block whose words are not just what they look like.
+	Parts(b blocks.Range, list []Part) []Part
 }
 
-// Part is memory whose words are most likely no pointers, or certainly none that keep a block in use.
+// Part is memory whose words are most likely no pointers, or certainly none that keep a block in use (None), or pointers
+// to whole blocks, though the address is one of the interior (Whole).
 type Part struct {
 	blocks.Range
-	None bool
+	None, Whole bool
 	// Every is the distance of the words, as in an array of structures. 0 stands for all words.
 	Every uint64
 }

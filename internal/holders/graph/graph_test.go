@@ -86,8 +86,8 @@ func (g *random) Object(b blocks.Range) (uint8, bool) {
 	return before, ok
 }
 
-// Doubtful is that of Content: each second word of some blocks, and the first word of others, which is none.
-func (g *random) Doubtful(b blocks.Range, list []Part) []Part {
+// Parts is that of Content: each second word of some blocks, and the first word of others, which is none.
+func (g *random) Parts(b blocks.Range, list []Part) []Part {
 	if g.oddIsDoubtful(b) {
 		list = append(list, Part{Range: blocks.Range{Start: b.Start + 8, End: b.End}, Every: 16})
 	}
@@ -447,7 +447,7 @@ type objects map[uint64]bool
 
 func (o objects) Object(b blocks.Range) (uint8, bool) { return 0, o[b.Start] }
 
-func (o objects) Doubtful(_ blocks.Range, list []Part) []Part { return list }
+func (o objects) Parts(_ blocks.Range, list []Part) []Part { return list }
 
 // TestRuntime has objects that two roots of a runtime hold. Objects that both lead to are held by the first root, and
 // other blocks by the root of the object that is nearest.
@@ -510,5 +510,34 @@ func TestRuntimeInterior(t *testing.T) {
 		})
 		p, _ := g.Path(at(9), 10)
 		assert.Equal(t, want, p.Phase, "%d steps", steps)
+	}
+}
+
+// whole is Content that knows the first words of blocks as pointers to whole blocks.
+type whole struct{ objects }
+
+func (whole) Parts(b blocks.Range, list []Part) []Part {
+	return append(list, Part{Range: blocks.Range{Start: b.Start, End: b.Start + 8}, Whole: true})
+}
+
+// TestWhole has an object with the address of the interior of a block that has an object of another one.
+func TestWhole(t *testing.T) {
+	const size = 64
+	at := func(i uint64) uint64 { return start + i*size }
+	known := objects{at(0): true, at(2): true, at(3): true}
+	for content, want := range map[Content]Phase{&known: 2, &whole{known}: 1} {
+		set := newSet(t, slices.Repeat([]uint64{size}, 4), func(int) bool { return false })
+		m := &image{start: start, data: make([]byte, 4*size)}
+		m.put(at(0), at(1)+16)
+		m.put(at(1)+16, at(2))
+		m.put(at(3), at(2))
+		g, err := Build(Memory{Memory: m}, set, Options{Content: content})
+		require.NoError(t, err)
+		g.Mark([]Root{
+			{Phase: 1, Runtime: true, Values: []uint64{at(0)}},
+			{Phase: 2, Runtime: true, Values: []uint64{at(3)}},
+		})
+		p, _ := g.Path(at(2), 10)
+		assert.Equal(t, want, p.Phase, "%T", content)
 	}
 }

@@ -133,12 +133,12 @@ func (r *reader) add(b blocks.Block) {
 		r.parts = append(r.parts, Part{Range: r.listed[i]})
 	}
 	if r.content != nil {
-		r.parts = r.content.Doubtful(b.Range, r.parts)
+		r.parts = r.content.Parts(b.Range, r.parts)
 	}
 	r.addEdges(n, b.Range)
 }
 
-// addEdges adds the edges of a block, of which parts lists what is doubtful.
+// addEdges adds the edges of a block, of which parts tells what the words are.
 func (r *reader) addEdges(from uint32, b blocks.Range) {
 	first := r.rows.n
 	links := r.links(from, b)
@@ -147,10 +147,14 @@ func (r *reader) addEdges(from uint32, b blocks.Range) {
 			return
 		}
 		if i := slices.IndexFunc(r.parts, func(p Part) bool { return p.has(address) }); i >= 0 {
-			if r.parts[i].None {
+			switch p := &r.parts[i]; {
+			case p.None:
 				return
+			case p.Whole:
+				to &^= interior
+			default:
+				to = to&^kindBits | doubtful
 			}
-			to = to&^kindBits | doubtful
 		}
 		if r.rows.n == first || r.rows.at(r.rows.n-1) != to {
 			r.rows.add(to)

@@ -34,11 +34,11 @@ func (in *Interpreter) values(o object) uint64 {
 	if o.flags&managedDict == 0 {
 		return 0
 	}
-	switch in.minor {
+	switch at := in.valuesPointer(o); in.minor {
 	case 11:
-		return in.read.Word(o.address - 32)
+		return in.read.Word(at)
 	case 12:
-		if v := in.read.Word(o.address - 24); v&1 != 0 {
+		if v := in.read.Word(at); v&1 != 0 {
 			return v + 1
 		}
 	case 13, 14:
@@ -47,6 +47,20 @@ func (in *Interpreter) values(o object) uint64 {
 		if o.flags&inlineValues != 0 && in.read.Word(o.address-24) == 0 && in.read.Byte(at+valid) != 0 {
 			return at
 		}
+	}
+	return 0
+}
+
+// valuesPointer returns the address of the word of an object that has the address of the values of its attributes, which
+// lies in the interior of their block; 0 if there is no such word.
+func (in *Interpreter) valuesPointer(o object) uint64 {
+	switch {
+	case o.flags&managedDict == 0:
+		return 0
+	case in.minor == 11:
+		return o.address - 32
+	case in.minor == 12:
+		return o.address - 24
 	}
 	return 0
 }

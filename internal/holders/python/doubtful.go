@@ -10,8 +10,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/graph"
 )
 
-// Doubtful is that of [graph.Content].
-func (in *Interpreter) Doubtful(b blocks.Range, list []graph.Part) []graph.Part {
+// Parts is that of [graph.Content].
+func (in *Interpreter) Parts(b blocks.Range, list []graph.Part) []graph.Part {
 	d := doubts{graph.Parts{Block: b, List: in.noted(b, list)}, in.passes[1].Word}
 	o, ok := in.objectIn(b, d.word)
 	switch {
@@ -88,6 +88,9 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 	in.uninitialized(d, o)
 	if o.weakOffset > 0 && !o.kind.isWeakRef() {
 		d.Add(o.address+uint64(o.weakOffset), o.address+uint64(o.weakOffset)+8)
+	}
+	if at := in.valuesPointer(o); at != 0 && in.values(o) != 0 {
+		d.List = append(d.List, graph.Part{Range: blocks.Range{Start: at, End: at + 8}, Whole: true})
 	}
 	if in.minor >= 12 && o.flags&managedWeakRef != 0 {
 		d.Add(d.Block.Start, d.Block.Start+8)

@@ -174,8 +174,8 @@ func (c checker) Object(b blocks.Range) (uint8, bool) {
 	return before, ok
 }
 
-func (c checker) Doubtful(b blocks.Range, list []graph.Part) []graph.Part {
-	list = c.Interpreter.Doubtful(b, list)
+func (c checker) Parts(b blocks.Range, list []graph.Part) []graph.Part {
+	list = c.Interpreter.Parts(b, list)
 	assert.LessOrEqual(c.t, len(list), 1000)
 	for _, p := range list {
 		assert.True(c.t, p.Start < p.End && p.End <= heapStart+heapSize)
