@@ -34,35 +34,57 @@ func (in *Interpreter) values(o object) uint64 {
 	if o.flags&managedDict == 0 {
 		return 0
 	}
-	switch at := in.valuesPointer(o); in.minor {
-	case 11:
-		return in.read.Word(at)
-	case 12:
-		if v := in.read.Word(at); v&1 != 0 {
-			return v + 1
-		}
-	case 13, 14:
-		const valid = 3 // byte of {capacity, size, embedded, valid}
-		at := o.address + o.basic
-		if o.flags&inlineValues != 0 && in.read.Word(o.address-24) == 0 && in.read.Byte(at+valid) != 0 {
-			return at
-		}
+	if in.minor <= 12 {
+		_, values := in.valuesPointer(o, in.known)
+		return values
+	}
+	const valid = 3 // byte of {capacity, size, embedded, valid}
+	at := o.address + o.basic
+	if o.flags&inlineValues != 0 && in.read.Word(o.address-24) == 0 && in.read.Byte(at+valid) != 0 {
+		return at
 	}
 	return 0
 }
 
-// valuesPointer returns the address of the word of an object that has the address of the values of its attributes, which
-// lies in the interior of their block; 0 if there is no such word.
-func (in *Interpreter) valuesPointer(o object) uint64 {
-	switch {
-	case o.flags&managedDict == 0:
-		return 0
-	case in.minor == 11:
-		return o.address - 32
-	case in.minor == 12:
-		return o.address - 24
+// valuesPointer returns the address of the word of an object of 3.11 or 3.12 that has the address of the values of its
+// attributes, which lies in the interior of their block, and that address; 0 if there is none.
+func (in *Interpreter) valuesPointer(o object, word words) (at, values uint64) {
+	if o.flags&managedDict == 0 {
+		return 0, 0
 	}
-	return 0
+	switch in.minor {
+	case 11:
+		at = o.address - 32
+		values, _ = word(at)
+	case 12:
+		at = o.address - 24
+		v, _ := word(at)
+		if v&1 == 0 {
+			return 0, 0
+		}
+		values = v + 1
+	}
+	if values == 0 {
+		return 0, 0
+	}
+	return at, values
+}
+
+// noteAttributes notes what is behind the values of the attributes of an object of 3.11 or 3.12. Older objects of a type
+// have room for more attributes than its keys permit now.
+func (in *Interpreter) noteAttributes(o object, word words) {
+	_, values := in.valuesPointer(o, word)
+	if values == 0 {
+		return
+	}
+	if o.typ.attributes == 0 {
+		const usable, entries = 16, 24
+		keys := in.read.Word(o.typ.address + in.cachedKeys)
+		o.typ.attributes = in.read.Word(keys+usable) + in.read.Word(keys+entries)
+	}
+	if b, ok := in.blocks.Find(values); ok && o.typ.attributes <= dicts.MaxShared {
+		in.noteSlack(b.Start, values+8*o.typ.attributes, topmost)
+	}
 }
 
 // dictPointer returns the address of the word of an object that has the address of its dict, or 0.

@@ -89,7 +89,7 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 	if o.weakOffset > 0 && !o.kind.isWeakRef() {
 		d.Add(o.address+uint64(o.weakOffset), o.address+uint64(o.weakOffset)+8)
 	}
-	if at := in.valuesPointer(o); at != 0 && in.values(o) != 0 {
+	if at, _ := in.valuesPointer(o, d.word); at != 0 {
 		d.List = append(d.List, graph.Part{Range: blocks.Range{Start: at, End: at + 8}, Whole: true})
 	}
 	if in.minor >= 12 && o.flags&managedWeakRef != 0 {

@@ -120,6 +120,7 @@ func (in *Interpreter) note(o object, word words) {
 	case o.kind == bufferedKind:
 		in.noteBuffer(o, word)
 	}
+	in.noteAttributes(o, word)
 }
 
 // noteList notes what is behind the items of a list in their block.

@@ -18,6 +18,7 @@ type typ struct {
 	least      uint64 // size of the smallest object; a str has its text instead of pointers to it
 	dictOffset int64  // of the pointer to the dict in an object, or 0
 	weakOffset int64  // of the list of weak references in an object, or 0
+	attributes uint64 // how many an object has at most outside of a dict, in 3.11 and 3.12; 0 if not read yet
 	before     uint8
 	kind       kind
 	exact      bool // it is the type of the kind, not a subtype

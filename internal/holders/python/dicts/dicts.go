@@ -45,8 +45,13 @@ type keys struct {
 	key    uint64 // offset of the key in an entry; the value is behind it
 }
 
-// MaxEntries limits how many entries of a dict are read.
-const MaxEntries = 1 << 20
+const (
+	// MaxEntries limits how many entries of a dict are read.
+	MaxEntries = 1 << 20
+	// MaxShared is the number of attributes that CPython 3.11 and later keep outside of dicts at most
+	// (SHARED_KEYS_MAX_SIZE).
+	MaxShared = 30
+)
 
 // keysAt reads the head of the keys at an address.
 //

@@ -17,13 +17,13 @@ func (v Version) Doubtful(p *graph.Parts, word func(address uint64) (uint64, boo
 // were set, one byte each, backwards from the number of attributes and the size of the prefix. The
 // rest is not initialized. A prefix of 8 bytes has no address, because of its last byte.
 func (v Version) prefix(p *graph.Parts, word words) {
-	const most, least, largest = 30, 16, 32
+	const least, largest = 16, 32
 	if v != 11 && v != 12 {
 		return
 	}
 	for n := uint64(least); n <= largest && n < p.Block.Size(); n += 8 {
 		last, _ := word(p.Block.Start + n - 8)
-		if last>>56 == n && last>>48&0xff <= most {
+		if last>>56 == n && last>>48&0xff <= MaxShared {
 			p.Add(p.Block.Start, p.Block.Start+n)
 			return
 		}
@@ -34,11 +34,11 @@ func (v Version) prefix(p *graph.Parts, word words) {
 // a byte each, in a word whose rest is not initialized, and behind them the order in which they
 // were set.
 func (v Version) order(p *graph.Parts, word words) {
-	const largest, alignment = 30, 16
+	const alignment = 16
 	first, _ := word(p.Block.Start)
 	capacity, n, embedded := first&0xff, first>>8&0xff, first>>16&0xff
 	end := 8 + 8*capacity
-	if v < 13 || capacity == 0 || capacity > largest || n > capacity || embedded != 0 ||
+	if v < 13 || capacity == 0 || capacity > MaxShared || n > capacity || embedded != 0 ||
 		p.Block.Size() < end+capacity || p.Block.Size() > end+capacity+2*alignment {
 		return
 	}
