@@ -12,8 +12,8 @@ type word struct {
 // precedes reports whether another word is the next one in memory.
 func (w *word) precedes(next *word) bool { return w.address != 0 && w.address+wordSize == next.address }
 
-// pointers calls a function for each word of a range that points to a block in use, and another one for each vector. A
-// word that is most likely the end of a block is a doubtful pointer to the block behind.
+// pointers calls a function for each word of a range that points to a block in use, and another one, if it is not
+// nil, for each vector. A word that is most likely the end of a block is a doubtful pointer to the block behind.
 func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address uint64, to uint32), vectors func(vector)) {
 	var last [4]word // a ring
 	n := 0
@@ -27,6 +27,9 @@ func (g *Graph) pointers(s *scanner, r blocks.Range, f func(address uint64, to u
 				to = to&^kindBits | doubtful
 			}
 			f(third.address, to)
+		}
+		if vectors == nil {
+			return
 		}
 		if v, ok := g.vectorAt(first, second, third, next); ok {
 			vectors(v)

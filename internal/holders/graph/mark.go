@@ -66,12 +66,24 @@ func (g *Graph) Mark(roots []Root) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compareRoots(&roots[a], &roots[b]) })
+	others := slices.IndexFunc(order, func(i int) bool { return !roots[i].Runtime })
+	if others < 0 {
+		others = len(order)
+	}
+	g.followRoots(order[:others], g.followObjects)
+	g.followRest()
+	g.followRoots(order[others:], g.follow)
+	g.markDoubtful()
+	g.markLost()
+	g.queue, g.scan = nil, scanner{}
+}
+
+// followRoots marks what roots lead to, in their order. follow marks what the blocks in the queue lead to, from an index
+// on.
+func (g *Graph) followRoots(order []int, follow func(from int)) {
 	for len(order) > 0 {
-		n, follow := 1, g.follow
-		if roots[order[0]].Runtime {
-			follow = g.followObjects
-		}
-		for n < len(order) && compareRoots(&roots[order[n]], &roots[order[0]]) == 0 {
+		n := 1
+		for n < len(order) && compareRoots(&g.roots[order[n]], &g.roots[order[0]]) == 0 {
 			n++
 		}
 		for _, kind := range []uint32{0, interior} {
@@ -81,15 +93,9 @@ func (g *Graph) Mark(roots []Root) {
 			}
 			follow(from)
 		}
-		g.endPhase(roots[order[0]].Phase)
-		ended := roots[order[0]].Runtime
-		if order = order[n:]; ended && (len(order) == 0 || !roots[order[0]].Runtime) {
-			g.followRest()
-		}
+		g.endPhase(g.roots[order[0]].Phase)
+		order = order[n:]
 	}
-	g.markDoubtful()
-	g.markLost()
-	g.queue, g.scan = nil, scanner{}
 }
 
 // compareRoots orders roots by when they are followed.
@@ -124,7 +130,7 @@ func (g *Graph) seed(root int, kind uint32) {
 	}
 	before := g.scan.unreadable
 	g.scan.start(g.roots[root].Range)
-	g.pointers(&g.scan, g.roots[root].Range, see, func(vector) {})
+	g.pointers(&g.scan, g.roots[root].Range, see, nil)
 	if kind == interior {
 		g.unreadable += g.scan.unreadable - before
 	}
@@ -153,10 +159,10 @@ func (g *Graph) follow(from int) {
 
 // levels are the indices of a queue where the blocks begin that are a step further from the roots than those before,
 // and where the last of them end.
-type levels []int
+type levels []uint32
 
 // of returns where the blocks with a distance from the roots are in the queue.
-func (l levels) of(distance int) (from, to int) {
+func (l levels) of(distance int) (from, to uint32) {
 	if distance < 0 || distance+1 >= len(l) {
 		return 0, 0
 	}
@@ -166,9 +172,9 @@ func (l levels) of(distance int) (from, to int) {
 // followObjects marks the objects to which the blocks in the queue lead, from an index on, and the other blocks of
 // these objects, such as the items of a list.
 func (g *Graph) followObjects(from int) {
-	found := levels{from}
+	found := levels{uint32(from)}
 	for end := len(g.queue); from < end; end = len(g.queue) {
-		found = append(found, end)
+		found = append(found, uint32(end))
 		for ; from < end; from++ {
 			n := g.queue[from]
 			isObject := g.objects.has(n)
@@ -193,11 +199,11 @@ func (g *Graph) followRest() {
 	for _, l := range g.found {
 		last = max(last, len(l)-2)
 	}
-	g.found = append(g.found, levels{len(g.queue)})
+	g.found = append(g.found, levels{uint32(len(g.queue))})
 	rest := &g.found[len(g.found)-1]
 	for i := 0; i <= last+interiorSteps; i++ {
 		before := len(g.queue)
-		*rest = append(*rest, before)
+		*rest = append(*rest, uint32(before))
 		for _, l := range g.found {
 			g.visitLevel(l, i, 0)
 			g.visitLevel(l, i-interiorSteps, interior)
