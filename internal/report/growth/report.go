@@ -270,7 +270,7 @@ func (g *Report) Next() string {
 	case verdict.MayReplace:
 		return "record until all that was there before has been replaced"
 	case verdict.NotCollected:
-		return "record until it has grown by " + units.Bytes(class.CollectedLater) + " or more, for some minutes at most"
+		return "record for four minutes, or until these buffers have grown by " + units.Bytes(class.CollectedLater)
 	case verdict.WorkersMissing:
 		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
