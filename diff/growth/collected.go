@@ -16,8 +16,8 @@ const (
 	heldShare = 0.25
 )
 
-// uncollected reports whether most of what seems to leak is memory of JavaScript's buffers that no collection has looked at
-// yet: nobody knows whether it is used. leaking are the call paths that leak.
+// uncollected reports whether most of what seems to leak is memory of JavaScript's buffers that no collection has
+// looked at yet: nobody knows whether it is used. leaking are the call paths that leak.
 func (j *judgement) uncollected(leaking []symbolize.SiteID) bool {
 	if j.ages == nil || len(leaking) == 0 {
 		return false
@@ -38,8 +38,8 @@ func (j *judgement) allCollected() (out []symbolize.SiteID) {
 	return out
 }
 
-// isAwaited reports whether most of the memory of JavaScript's buffers was allocated after the last collection, while V8 had
-// no reason for another one. parts are the cohorts by the part of the series at whose end they were in use.
+// isAwaited reports whether most of the memory of JavaScript's buffers was allocated after the last collection, while V8
+// had no reason for another one. parts are the cohorts by the part of the series at whose end they were in use.
 func isAwaited(parts []ages.Cohorts) bool {
 	if len(parts) == 0 {
 		return false

@@ -38,8 +38,8 @@ type Content interface {
 	Parts(b blocks.Range, list []Part) []Part
 }
 
-// Part is memory whose words are most likely no pointers, or certainly none that keep a block in use (None), or pointers
-// to whole blocks, though the address is one of the interior (Whole).
+// Part is memory whose words are most likely no pointers, or certainly none that keep a block in use (None), or
+// pointers to whole blocks, though the address is one of the interior (Whole).
 type Part struct {
 	blocks.Range
 	None, Whole bool

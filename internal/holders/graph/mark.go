@@ -78,8 +78,8 @@ func (g *Graph) Mark(roots []Root) {
 	g.queue, g.scan = nil, scanner{}
 }
 
-// followRoots marks what roots lead to, in their order. follow marks what the blocks in the queue lead to, from an index
-// on.
+// followRoots marks what roots lead to, in their order. follow marks what the blocks in the queue lead to, from an
+// index on.
 func (g *Graph) followRoots(order []int, follow func(from int)) {
 	for len(order) > 0 {
 		n := 1

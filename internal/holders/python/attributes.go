@@ -46,8 +46,8 @@ func (in *Interpreter) values(o object) uint64 {
 	return 0
 }
 
-// valuesPointer returns the address of the word of an object of 3.11 or 3.12 that has the address of the values of its
-// attributes, which lies in the interior of their block, and that address; 0 if there is none.
+// valuesPointer returns the address of the word of an object of 3.11 or 3.12 that has the address of the values of
+// its attributes, which lies in the interior of their block, and that address; 0 if there is none.
 func (in *Interpreter) valuesPointer(o object, word words) (at, values uint64) {
 	if o.flags&managedDict == 0 {
 		return 0, 0
@@ -70,8 +70,8 @@ func (in *Interpreter) valuesPointer(o object, word words) (at, values uint64) {
 	return at, values
 }
 
-// noteAttributes notes what is behind the values of the attributes of an object of 3.11 or 3.12. Older objects of a type
-// have room for more attributes than its keys permit now.
+// noteAttributes notes what is behind the values of the attributes of an object of 3.11 or 3.12. Older objects of a
+// type have room for more attributes than its keys permit now.
 func (in *Interpreter) noteAttributes(o object, word words) {
 	_, values := in.valuesPointer(o, word)
 	if values == 0 {
