@@ -38,8 +38,8 @@ func (j *judgement) allCollected() (out []symbolize.SiteID) {
 	return out
 }
 
-// isAwaited reports whether most of the memory of JavaScript's buffers was allocated after the last collection, while V8
-// had no reason for another one. parts are the cohorts by the part of the series at whose end they were in use.
+// isAwaited reports whether most of the memory of JavaScript's buffers was allocated after the last collection, while
+// V8 had no reason for another one. parts are the cohorts by the part of the series at whose end they were in use.
 func isAwaited(parts []ages.Cohorts) bool {
 	if len(parts) == 0 {
 		return false
