@@ -48,32 +48,45 @@ func sessionsUnderLoad(t *testing.T, lost bool) string {
 			}
 		}
 		counts := fmt.Sprintf("%d: %d [%d: %d] @", inUse(i), inUse(i)*size, allocated, allocated*size)
-		text := fmt.Sprintf("heap profile: %s heapprofile/131072\n%s 0x1000\n", counts, counts)
-		if births.Len() > 0 {
-			text += "# births" + births.String() + "\n"
-		}
-		name := filepath.Join(dir, fmt.Sprintf("app_7.%04d.heap", i+1))
-		testutil.WriteFile(t, name, text, 0o600)
-		require.NoError(t, os.Chtimes(name, moment(i), moment(i)))
+		writeAged(t, dir, i, moment(i), counts, births.String())
 	}
 	return dir
+}
+
+// writeAged writes a snapshot with a single site at 0x1000. births may be empty. head is what comes before the profile.
+func writeAged(t *testing.T, dir string, i int, moment time.Time, counts, births string, head ...string) {
+	t.Helper()
+	text := strings.Join(head, "") + fmt.Sprintf("heap profile: %s heapprofile/131072\n%s 0x1000\n", counts, counts)
+	if births != "" {
+		text += "# births" + births + "\n"
+	}
+	name := filepath.Join(dir, fmt.Sprintf("app_7.%04d.heap", i+1))
+	testutil.WriteFile(t, name, text, 0o600)
+	require.NoError(t, os.Chtimes(name, moment, moment))
+}
+
+// judgeAged returns a function that judges a recording, and its ages.
+func judgeAged(t *testing.T, dir string) (judge func(growth.Options) *growth.Result, born *ages.Ages) {
+	t.Helper()
+	var columns sites.Collector
+	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
+	require.NoError(t, err)
+	judged := sites.JudgedRange(s, 0, 0)
+	born, err = ages.Read(s, symbols, ages.Options{First: judged.First, Last: judged.Last})
+	require.NoError(t, err)
+	require.NotNil(t, born)
+	return func(o growth.Options) *growth.Result { return growth.Judge(s, symbols, &columns, o) }, born
 }
 
 // confidence is that of the only site, judged with and without births.
 func confidence(t *testing.T, dir string) (with, without float64) {
 	t.Helper()
-	var columns sites.Collector
-	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
-	require.NoError(t, err)
-	defer s.Close()
-	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
-	require.NoError(t, err)
-	judged := sites.JudgedRange(s, 0, 0)
-	born, err := ages.Read(s, symbols, ages.Options{First: judged.First, Last: judged.Last})
-	require.NoError(t, err)
-	require.NotNil(t, born)
+	judge, born := judgeAged(t, dir)
 	one := func(o growth.Options) *growth.Site {
-		r := growth.Judge(s, symbols, &columns, o)
+		r := judge(o)
 		require.Len(t, r.Sites, 1)
 		return &r.Sites[0]
 	}

@@ -19,9 +19,6 @@ const (
 // uncollected reports whether most of what seems to leak is memory of JavaScript's buffers that no collection has
 // looked at yet: nobody knows whether it is used. leaking are the call paths that leak.
 func (j *judgement) uncollected(leaking []symbolize.SiteID) bool {
-	if j.ages == nil || len(leaking) == 0 {
-		return false
-	}
 	collected := slices.DeleteFunc(slices.Clone(leaking), func(id symbolize.SiteID) bool {
 		return !j.blamer.Collected(j.stack(id))
 	})

@@ -30,7 +30,8 @@ func TestNamesAreStable(t *testing.T) {
 	require.Equal(t, strings.Fields("leak undecided no-leak"), names(AllSeries()))
 	require.Equal(t, strings.Fields("nothing-grows sites-leak cause-leaks sites-suspect cause-suspect "+
 		"only-small-sites-grow only-heap-grows too-few-snapshots growth-hidden still-loading only-process-grows "+
-		"nothing-recorded workers-not-recorded programs-not-recorded others-too-short may-replace not-collected"), names(allReasons()))
+		"nothing-recorded workers-not-recorded programs-not-recorded others-too-short may-replace "+
+		"not-collected"), names(allReasons()))
 }
 
 // TestTheTablesAreWhole: each verdict has a name, words and a family.

@@ -32,8 +32,7 @@ func TestEnds(t *testing.T) {
 	} {
 		for _, inRoot := range []bool{true, false} {
 			for _, whole := range []bool{true, false} {
-				set := newSet(t, []uint64{size, size, size, size, size, size, size, size}, func(int) bool { return false })
-				m := &image{start: start, data: make([]byte, (n+1)*size)}
+				m, set := equal(t, n, size)
 				root := uint64(start + n*size)
 				at := root
 				if !inRoot {

@@ -341,12 +341,17 @@ func (g *random) checkCycle(t *testing.T, marked *Graph, address uint64) {
 	}
 }
 
+// equal returns an image of n blocks of a size, which are in use, and memory behind them for roots.
+func equal(t testing.TB, n int, size uint64) (*image, *blocks.Set) {
+	t.Helper()
+	set := newSet(t, slices.Repeat([]uint64{size}, n), func(int) bool { return false })
+	return &image{start: start, data: make([]byte, uint64(n)*size+4096)}, set
+}
+
 // chain returns an image of blocks of a size, each of which points to the next one, with a root that holds the
 // first one.
 func chain(t testing.TB, n int, size uint64) (*image, *blocks.Set, []Root) {
-	sizes := slices.Repeat([]uint64{size}, n)
-	set := newSet(t, sizes, func(int) bool { return false })
-	m := &image{start: start, data: make([]byte, uint64(n)*size+4096)}
+	m, set := equal(t, n, size)
 	for i := range uint64(n - 1) {
 		m.put(start+i*size+8, start+(i+1)*size)
 	}
@@ -459,8 +464,7 @@ func TestRuntime(t *testing.T) {
 		first: {items, far1}, items: {both}, far1: {far2}, far2: {contested, second},
 		second: {both, contested, data}, both: {data}, contested: {under},
 	}
-	set := newSet(t, slices.Repeat([]uint64{size}, 10), func(int) bool { return false })
-	m := &image{start: start, data: make([]byte, 11*size)}
+	m, set := equal(t, 10, size)
 	for from, list := range pointers {
 		for i, to := range list {
 			m.put(b(from)+8*uint64(i), b(to))
@@ -495,22 +499,30 @@ func TestRuntimeInterior(t *testing.T) {
 	const size = 64
 	at := func(i uint64) uint64 { return start + i*size }
 	for steps, want := range map[uint64]Phase{3: 1, 5: 2} {
-		set := newSet(t, slices.Repeat([]uint64{size}, 10), func(int) bool { return false })
-		m := &image{start: start, data: make([]byte, 10*size)}
+		m, set := equal(t, 10, size)
 		for i := range steps {
 			m.put(at(i), at(i+1))
 		}
 		m.put(at(steps), at(9))
 		m.put(at(8), at(9)+16)
-		g, err := Build(Memory{Memory: m}, set, Options{Content: objects{at(0): true, at(8): true}})
-		require.NoError(t, err)
-		g.Mark([]Root{
-			{Phase: 1, Runtime: true, Values: []uint64{at(0)}},
-			{Phase: 2, Runtime: true, Values: []uint64{at(8)}},
-		})
-		p, _ := g.Path(at(9), 10)
-		assert.Equal(t, want, p.Phase, "%d steps", steps)
+		got := phaseOf(t, m, set, objects{at(0): true, at(8): true}, at(9), at(0), at(8))
+		assert.Equal(t, want, got, "%d steps", steps)
 	}
+}
+
+// phaseOf returns the phase of a block. The runtime has a root for each of some objects, in phases from 1 on.
+func phaseOf(t *testing.T, m *image, set *blocks.Set, c Content, block uint64, held ...uint64) Phase {
+	t.Helper()
+	g, err := Build(Memory{Memory: m}, set, Options{Content: c})
+	require.NoError(t, err)
+	var roots []Root
+	for i, object := range held {
+		roots = append(roots, Root{Phase: Phase(i + 1), Runtime: true, Values: []uint64{object}})
+	}
+	g.Mark(roots)
+	p, ok := g.Path(block, 10)
+	require.True(t, ok)
+	return p.Phase
 }
 
 // whole is Content that knows the first words of blocks as pointers to whole blocks.
@@ -526,18 +538,10 @@ func TestWhole(t *testing.T) {
 	at := func(i uint64) uint64 { return start + i*size }
 	known := objects{at(0): true, at(2): true, at(3): true}
 	for content, want := range map[Content]Phase{&known: 2, &whole{known}: 1} {
-		set := newSet(t, slices.Repeat([]uint64{size}, 4), func(int) bool { return false })
-		m := &image{start: start, data: make([]byte, 4*size)}
+		m, set := equal(t, 4, size)
 		m.put(at(0), at(1)+16)
 		m.put(at(1)+16, at(2))
 		m.put(at(3), at(2))
-		g, err := Build(Memory{Memory: m}, set, Options{Content: content})
-		require.NoError(t, err)
-		g.Mark([]Root{
-			{Phase: 1, Runtime: true, Values: []uint64{at(0)}},
-			{Phase: 2, Runtime: true, Values: []uint64{at(3)}},
-		})
-		p, _ := g.Path(at(2), 10)
-		assert.Equal(t, want, p.Phase, "%T", content)
+		assert.Equal(t, want, phaseOf(t, m, set, content, at(2), at(0), at(3)), "%T", content)
 	}
 }

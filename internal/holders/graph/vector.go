@@ -45,8 +45,8 @@ func (g *Graph) vectorAt(begin, end, limit, next *word) (vector, bool) {
 // fills reports whether what ends at an address was allocated as a block. An allocator rounds sizes up: glibc to
 // multiples of 16 with a word of its own, jemalloc by a fifth at most.
 func fills(b blocks.Range, end uint64) bool {
-	const word, smallest = 8, 32 // of glibc
-	return end <= b.End && b.End-end <= max(smallest+2*word, b.Size()/5)
+	const smallest = 32 // of glibc
+	return end <= b.End && b.End-end <= max(smallest+2*wordSize, b.Size()/5)
 }
 
 // isDeque reports whether the words that look like those of a vector are parts of a std::deque. That of libstdc++ has

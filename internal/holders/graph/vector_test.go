@@ -9,8 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
 
-// TestVectors has words in a root and in a block, of which some are those of a std::vector: its buffer has pointers to two
-// blocks, of which the second one may lie behind the elements.
+// TestVectors has words in a root and in a block, of which some are those of a std::vector: its buffer has pointers to
+// two blocks, of which the second one may lie behind the elements.
 func TestVectors(t *testing.T) {
 	const size = 64
 	b := func(i uint64) uint64 { return start + i*size }
@@ -35,8 +35,7 @@ func TestVectors(t *testing.T) {
 		"a deque of libc++":      {[]uint64{buffer, buffer + 8, buffer + 48, buffer + 56}, 1, 1},
 	} {
 		for _, inRoot := range []bool{true, false} {
-			set := newSet(t, []uint64{size, size, size, size, size, size}, func(int) bool { return false })
-			m := &image{start: start, data: make([]byte, 8*size)}
+			m, set := equal(t, 6, size)
 			m.put(buffer, one)
 			m.put(buffer+8, two)
 			m.put(other, buffer) // as the map of a deque
@@ -64,8 +63,7 @@ func TestVectors(t *testing.T) {
 // TestVectorWithDuplicate has an element that is also behind the elements, and a buffer that is read in parts.
 func TestVectorWithDuplicate(t *testing.T) {
 	const n, size = 4, 4 << 20
-	set := newSet(t, []uint64{size, size, size, size}, func(int) bool { return false })
-	m := &image{start: start, data: make([]byte, n*size+64)}
+	m, set := equal(t, n, size)
 	buffer, kept, dropped := uint64(start), uint64(start+size), uint64(start+2*size)
 	m.put(buffer, kept)
 	m.put(buffer+size-16, dropped)

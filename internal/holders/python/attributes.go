@@ -55,19 +55,16 @@ func (in *Interpreter) valuesPointer(o object, word words) (at, values uint64) {
 	switch in.minor {
 	case 11:
 		at = o.address - 32
-		values, _ = word(at)
+		if values, _ = word(at); values != 0 {
+			return at, values
+		}
 	case 12:
 		at = o.address - 24
-		v, _ := word(at)
-		if v&1 == 0 {
-			return 0, 0
+		if v, _ := word(at); v&1 != 0 {
+			return at, v + 1
 		}
-		values = v + 1
 	}
-	if values == 0 {
-		return 0, 0
-	}
-	return at, values
+	return 0, 0
 }
 
 // noteAttributes notes what is behind the values of the attributes of an object of 3.11 or 3.12. Older objects of a
