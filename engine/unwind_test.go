@@ -76,3 +76,15 @@ func TestHostileFrames(t *testing.T) {
 		"-fsanitize=undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover")...)
 	t.Log(runProgram(t, nil, program, library, rounds))
 }
+
+// A stack of a few frames that was walked just before is walked again without its tables, but for
+// the frames that the unwinder does not remember, such as the outermost one. Which these are does
+// not depend on where the stack begins: the layout of a process is drawn at random.
+func TestRepeatedWalks(t *testing.T) {
+	program := linkSources(t, "repeated", unwinder(t, "testdata/repeated.c", "-Wl,--wrap=hl_cfi_step")...)
+	var least, most int
+	_, err := fmt.Sscan(runProgram(t, nil, program), &least, &most)
+	require.NoError(t, err)
+	require.Equal(t, least, most)
+	require.Less(t, most, 5, "of two dozen")
+}

@@ -21,7 +21,7 @@ struct hl_past {
     uintptr_t fp, fp_counts; // the frame pointer, and all bits if the step depends on it, or 0
     uintptr_t caller_pc, caller_sp;
     const uintptr_t *pc_at, *fp_at; // fp_at is NULL if the caller has the same frame pointer
-};
+} __attribute__((aligned(64)));     // one line of the processor's cache
 
 // hl_cfi_step replaces the frame by its caller. cfa is set to the stack pointer of the caller if
 // the result is HL_STEPPED. The stack is read through the window. If that has pieces, there are

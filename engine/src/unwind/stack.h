@@ -18,14 +18,14 @@ struct hl_stack {
     uint32_t n;
     uint32_t mark;                // pc[mark] stands for frames that are left out; 0: none are
     bool truncated;               // the outermost frames are missing
-    uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
-    uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
+    uint32_t generation;          // of hl_tables_generation, to which past and pieces[1] belong
     uintptr_t base;               // frame 0 begins here; frame i at cfa[i-1]
     struct hl_frame from;         // where the walk begins; the walk changes it
+    uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
+    uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
     uintptr_t scratch[HL_MAX_FRAMES];
     struct hl_pieces pieces[2];   // of stacks other than the thread's own, and of code and tables
-    struct hl_past past[HL_PAST]; // steps of the last walks, by stack pointer
-    uint32_t generation;          // of hl_tables_generation, to which past and pieces[1] belong
+    struct hl_past past[HL_PAST][2]; // steps of the last walks, by stack pointer
 } __attribute__((aligned(64)));
 
 // hl_stack_use calls f with a buffer for the call path of its caller, on a stack of the engine: the

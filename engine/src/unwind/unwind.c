@@ -107,8 +107,15 @@ static void finish(struct hl_stack *s, uint32_t frames) {
     if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
 }
 
-static struct hl_past *past_of(struct hl_stack *s, uintptr_t sp) {
-    return &s->past[(sp >> 4 ^ sp >> 11) % HL_PAST];
+// A step is in one of two places. Those of the frames of 8 KiB of a stack never displace each other.
+static struct hl_past *places_of(struct hl_stack *s, uintptr_t sp) {
+    return s->past[(sp >> 4) % HL_PAST];
+}
+
+static void keep(struct hl_stack *s, const struct hl_past *past) {
+    struct hl_past *places = places_of(s, past->sp);
+    if (places[0].sp != past->sp) places[1] = places[0];
+    places[0] = *past;
 }
 
 // repeat makes the steps that were made before, and returns the number of frames. Most samples of a
@@ -118,7 +125,8 @@ static uint32_t repeat(struct hl_stack *s, const struct hl_window *stack, struct
     uintptr_t pc = f->pc, sp = f->reg[HL_REG_SP], fp = f->reg[HL_REG_FP];
     const uintptr_t first = sp;
     while (n < HL_MAX_FRAMES) {
-        const struct hl_past *p = past_of(s, sp);
+        const struct hl_past *p = places_of(s, sp);
+        if (p->sp != sp) p++;
         if (p->pc != pc || p->sp != sp || (p->fp ^ fp) & p->fp_counts) break;
         if (!hl_within(stack, (uintptr_t)p->pc_at) || *p->pc_at != p->caller_pc) break;
         if (p->fp_at) {
@@ -174,7 +182,7 @@ void hl_unwind(struct hl_stack *s) {
         // A step that moves neither the stack pointer nor the code address would be repeated.
         if (result == HL_STEPPED && cfa == sp && f->pc == pc) result = HL_FAILED;
         if (result == HL_STEPPED && past.pc != 0) {
-            *past_of(s, past.sp) = past;
+            keep(s, &past);
             n = repeat(s, &stack, f, n);
         }
     }
