@@ -211,3 +211,23 @@ heaplapse has recorded this process: "the judgement of the series DIRECTORY", wi
 	require.NoError(t, r.Text(&b))
 	assert.Contains(t, b.String(), "1 of 30 held by e")
 }
+
+// Files with variables that have no names are told once, that of most blocks first.
+func TestReportOfFilesWithoutSymbols(t *testing.T) {
+	held := func(n int, module, name string) answer.Held {
+		return answer.Held{Looked: n, By: []answer.Holder{{Blocks: n, Kind: answer.Global, Name: name, Module: module}}}
+	}
+	r := Report{Look: &answer.Look{Groups: []answer.Group{
+		{Held: held(2, "/usr/lib/libcrypto.so.3", "libcrypto.so.3+0x484808")},
+		{Held: held(3, "/usr/sbin/nginx", "nginx+0x1534a8")},
+		{Held: held(1, "/usr/sbin/nginx", "nginx+0x10")},
+		{Held: held(9, "/usr/lib/libssl.so.3", "table")},
+	}}}
+	var b bytes.Buffer
+	require.NoError(t, r.Text(&b))
+	assert.Contains(t, b.String(), "nginx, libcrypto.so.3 (Debian")
+	r.Look.Groups = r.Look.Groups[3:]
+	b.Reset()
+	require.NoError(t, r.Text(&b))
+	assert.NotContains(t, b.String(), "without a name")
+}

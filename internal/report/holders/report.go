@@ -1,14 +1,19 @@
 package holders
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Report is what a look at a process tells.
@@ -48,6 +53,11 @@ func (r *Report) Text(w io.Writer) error {
 		line("")
 		line("What holds less than a tenth of a group may be old memory that was not cleared.")
 	}
+	if files := r.unnamed(); len(files) > 0 {
+		line("")
+		line("Variables without a name are in files without debug symbols: install those of %s (Debian: packages whose names "+
+			"end in -dbgsym), or pass them with %s DIR.", strings.Join(files, ", "), r.Flags.Of(option.DebugDir))
+	}
 	if len(l.Doubts) > 0 {
 		line("")
 		line("Nothing is said to be lost, because not all memory is understood:")
@@ -73,6 +83,28 @@ func (r *Report) sites(line func(format string, args ...any)) (few bool) {
 		few = r.held(&s.Held, line) || few
 	}
 	return few
+}
+
+// unnamed lists the files whose variables have no names, by how many blocks these hold.
+func (r *Report) unnamed() (files []string) {
+	held := map[string]int{}
+	count := func(h *answer.Held) {
+		for i := range h.By {
+			b := &h.By[i]
+			if file := symbolize.FileName(b.Module); file != "" && strings.HasPrefix(b.Name, file+"+0x") {
+				held[clean(file)] += b.Blocks
+			}
+		}
+	}
+	for i := range r.Look.Groups {
+		count(&r.Look.Groups[i].Held)
+	}
+	for i := range r.Sites {
+		count(&r.Sites[i].Held)
+	}
+	return slices.SortedFunc(maps.Keys(held), func(a, b string) int {
+		return cmp.Or(cmp.Compare(held[b], held[a]), cmp.Compare(a, b))
+	})
 }
 
 // held lists the holders of some blocks. It reports whether one has few of them.
