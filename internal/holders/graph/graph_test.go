@@ -525,6 +525,25 @@ func phaseOf(t *testing.T, m *image, set *blocks.Set, c Content, block uint64, h
 	return p.Phase
 }
 
+// TestOwner has a buffer of the kernel's results with the addresses of places in an array, as nginx has for epoll_wait,
+// and a pool, into which a variable points, with the address of the array.
+func TestOwner(t *testing.T) {
+	const size = 64
+	at := func(i uint64) uint64 { return start + i*size }
+	const results, pool, array, roots = 0, 1, 2, 3
+	m, set := equal(t, 3, size)
+	m.put(at(results), at(array)+16)
+	m.put(at(pool)+32, at(array))
+	m.put(at(roots), at(results))
+	m.put(at(roots)+8, at(pool)+16)
+	g, err := Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	g.Mark([]Root{{Phase: 1, Range: blocks.Range{Start: at(roots), End: at(roots) + 16}}})
+	p, ok := g.Path(at(array), 10)
+	require.True(t, ok)
+	assert.Equal(t, at(roots)+8, p.Address)
+}
+
 // whole is Content that knows the first words of blocks as pointers to whole blocks.
 type whole struct{ objects }
 

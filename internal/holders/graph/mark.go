@@ -70,22 +70,24 @@ func (g *Graph) Mark(roots []Root) {
 	if others < 0 {
 		others = len(order)
 	}
-	g.followRoots(order[:others], g.followObjects)
+	g.followRoots(order[:others], g.followObjects, func(int) {})
 	g.followRest()
-	g.followRoots(order[others:], g.follow)
+	g.followRoots(order[others:], g.followStarts, g.followInteriors)
 	g.markDoubtful()
 	g.markLost()
 	g.queue, g.scan = nil, scanner{}
 }
 
 // followRoots marks what roots lead to, in their order. follow marks what the blocks in the queue lead to, from an
-// index on.
-func (g *Graph) followRoots(order []int, follow func(from int)) {
+// index on: first those whose start a root points to, then those to whose interior one does. rest marks what all of
+// them lead to beside that.
+func (g *Graph) followRoots(order []int, follow, rest func(from int)) {
 	for len(order) > 0 {
 		n := 1
 		for n < len(order) && compareRoots(&g.roots[order[n]], &g.roots[order[0]]) == 0 {
 			n++
 		}
+		first := len(g.queue)
 		for _, kind := range []uint32{0, interior} {
 			from := len(g.queue)
 			for _, i := range order[:n] {
@@ -93,6 +95,7 @@ func (g *Graph) followRoots(order []int, follow func(from int)) {
 			}
 			follow(from)
 		}
+		rest(first)
 		g.endPhase(g.roots[order[0]].Phase)
 		order = order[n:]
 	}
@@ -144,16 +147,25 @@ func (g *Graph) visit(n, parent uint32) {
 }
 
 // follow marks what the blocks in the queue lead to, from an index on. Pointers to the interior of blocks are
-// followed when there are no others.
+// followed when there are no others: what owns a block has its start, to free it.
 func (g *Graph) follow(from int) {
-	for strong, weak := from, from; ; weak++ {
-		for ; strong < len(g.queue); strong++ {
-			g.visitEdges(g.queue[strong], 0)
-		}
-		if weak == len(g.queue) {
-			return
-		}
-		g.visitEdges(g.queue[weak], interior)
+	g.followStarts(from)
+	g.followInteriors(from)
+}
+
+// followStarts marks what the blocks in the queue lead to by pointers to the start of blocks.
+func (g *Graph) followStarts(from int) {
+	for ; from < len(g.queue); from++ {
+		g.visitEdges(g.queue[from], 0)
+	}
+}
+
+// followInteriors marks what the blocks in the queue, which followStarts has followed, lead to by other pointers.
+func (g *Graph) followInteriors(from int) {
+	for ; from < len(g.queue); from++ {
+		found := len(g.queue)
+		g.visitEdges(g.queue[from], interior)
+		g.followStarts(found)
 	}
 }
 
