@@ -331,9 +331,24 @@ func (g *Report) Summary() string {
 		parts = append(parts, "RSS "+text.FromTo(r.FirstRSS, r.LastRSS, n)+HeapShare(r))
 	}
 	if r.Explained > 0 {
-		parts = append(parts, fmt.Sprintf("leaks account for %.0f %% of the growth", 100*r.Explained))
+		parts = append(parts, g.leaks(unit, factor))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// leaks is how fast the sites that leak grow together, and their share of the growth, of which start-up may have most.
+func (g *Report) leaks(unit string, factor float64) string {
+	share := fmt.Sprintf("%.0f %% of the growth", 100*g.Result.Explained)
+	if g.Result.LeakingCauses > 0 {
+		return "leaks account for " + share
+	}
+	rate := 0.0
+	for i := range g.Result.Sites {
+		if s := &g.Result.Sites[i]; s.Label.IsLeak() {
+			rate += s.Slope
+		}
+	}
+	return fmt.Sprintf("leaks: %s per %s, %s", units.SignedBytes(rate*factor), unit, share)
 }
 
 // HeapShare is the share of the resident set that is heap, at the end.
