@@ -102,3 +102,44 @@ func checkLocal(t *testing.T, want []string, h *Holder) {
 	assert.Equal(t, variable, a.Variable)
 	assert.Equal(t, variable == "given", a.Parameter, want)
 }
+
+// TestUncleared names what holds blocks whose memory has old addresses of each other. One in a hundred may have another
+// name: it may be as near to a wrong variable.
+func TestUncleared(t *testing.T) {
+	for _, level := range []string{"-O0", "-O1", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), "uncleared")
+			run(t, "g++", "-g", level, "-pthread", "-o", program, "testdata/uncleared.cc")
+			cmd := exec.Command(program)
+			var want []string
+			var addresses []uint64
+			for _, line := range testutil.Ready(t, cmd) {
+				holder, text, _ := strings.Cut(line, "\t")
+				address, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+				require.NoError(t, err)
+				want, addresses = append(want, holder), append(addresses, address)
+			}
+			l, err := take(cmd.Process.Pid, Options{})
+			require.NoError(t, err)
+			defer l.Close()
+			got, err := l.Holders(t.Context(), addresses)
+			require.NoError(t, err)
+			wrong := map[[2]string]int{}
+			right := 0
+			for i := range got {
+				name := string(got[i].Kind)
+				if got[i].Variable != nil {
+					name = got[i].Variable.String()
+				}
+				if name == want[i] {
+					right++
+				} else {
+					wrong[[2]string{want[i], name}]++
+				}
+			}
+			t.Logf("%d of %d right, wrong: %v", right, len(want), wrong)
+			assert.GreaterOrEqual(t, right, len(want)*99/100)
+		})
+	}
+}

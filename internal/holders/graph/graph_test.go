@@ -149,7 +149,7 @@ func newRandom(t testing.TB, seed uint64) *random {
 		for range rng.IntN(6) {
 			g.put(r.Start+rng.Uint64N(64)*8, pointer())
 		}
-		g.roots = append(g.roots, Root{Phase: Phase(3 - i/2), Range: r, Values: []uint64{pointer(), 7}})
+		g.roots = append(g.roots, Root{Phase: Phase(3 - i/2), Turn: int(3 - i/2), Range: r, Values: []uint64{pointer(), 7}})
 	}
 	return g
 }
@@ -475,9 +475,9 @@ func TestRuntime(t *testing.T) {
 	g, err := Build(Memory{Memory: m}, set, Options{Content: content})
 	require.NoError(t, err)
 	g.Mark([]Root{
-		{Phase: 3, Range: blocks.Range{Start: b(10), End: b(10) + 8}},
-		{Phase: 2, Runtime: true, Values: []uint64{b(second)}},
-		{Phase: 1, Runtime: true, Values: []uint64{b(first)}},
+		{Phase: 3, Turn: 3, Range: blocks.Range{Start: b(10), End: b(10) + 8}},
+		{Phase: 2, Turn: 2, Runtime: true, Values: []uint64{b(second)}},
+		{Phase: 1, Turn: 1, Runtime: true, Values: []uint64{b(first)}},
 	})
 	phases := map[uint64]Phase{}
 	for i := range uint64(10) {
@@ -517,7 +517,7 @@ func phaseOf(t *testing.T, m *image, set *blocks.Set, c Content, block uint64, h
 	require.NoError(t, err)
 	var roots []Root
 	for i, object := range held {
-		roots = append(roots, Root{Phase: Phase(i + 1), Runtime: true, Values: []uint64{object}})
+		roots = append(roots, Root{Phase: Phase(i + 1), Turn: i + 1, Runtime: true, Values: []uint64{object}})
 	}
 	g.Mark(roots)
 	p, ok := g.Path(block, 10)
@@ -542,6 +542,34 @@ func TestOwner(t *testing.T) {
 	p, ok := g.Path(at(array), 10)
 	require.True(t, ok)
 	assert.Equal(t, at(roots)+8, p.Address)
+}
+
+// TestTurn has two roots that lead to a block. Of roots of the same turn, that with the shorter way counts, or else
+// that of the first phase: here a global variable and one of main, whose blocks have the addresses of others that had
+// their memory before.
+func TestTurn(t *testing.T) {
+	const size = 64
+	at := func(i uint64) uint64 { return start + i*size }
+	const first, stale, second, block, firstRoot, secondRoot = 0, 1, 2, 3, 4, 5
+	phase := func(firstSteps uint64, secondTurn int) Phase {
+		m, set := equal(t, 4, size)
+		m.put(at(firstRoot), at(first))
+		m.put(at(secondRoot), at(second))
+		m.put(at(first), at(stale))
+		m.put(at(firstSteps-1), at(block))
+		m.put(at(second), at(block))
+		g, err := Build(Memory{Memory: m}, set, Options{})
+		require.NoError(t, err)
+		root := func(i uint64) blocks.Range { return blocks.Range{Start: at(i), End: at(i) + 8} }
+		g.Mark([]Root{{Phase: 2, Turn: secondTurn, Range: root(secondRoot)}, {Phase: 1, Turn: 1, Range: root(firstRoot)}})
+		p, ok := g.Path(at(block), 10)
+		require.True(t, ok)
+		return p.Phase
+	}
+	assert.Equal(t, Phase(2), phase(2, 1))
+	assert.Equal(t, Phase(1), phase(1, 1))
+	assert.Equal(t, Phase(1), phase(2, 2))
+	assert.Equal(t, Phase(2), phase(1, 0))
 }
 
 // whole is Content that knows the first words of blocks as pointers to whole blocks.

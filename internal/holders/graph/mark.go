@@ -7,7 +7,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
 
-// Phase is the order in which roots are followed, from 1 on.
+// Phase is what kind of root leads to a block, from 1 on.
 type Phase uint8
 
 // Phases that Mark adds.
@@ -27,8 +27,9 @@ const (
 // Root is memory whose words hold blocks, or words without an address.
 type Root struct {
 	Phase Phase
-	// Rank is the order in which the roots of a phase are followed.
-	Rank int
+	// Turn is when the root is followed. Roots of the same turn are followed together: a block belongs to that from
+	// which the shortest way leads to it, or of several ways to that of the first phase.
+	Turn int
 	// Runtime says that the words are those in which a language's runtime has its objects. Such roots come first.
 	Runtime bool
 	Range   blocks.Range
@@ -84,7 +85,7 @@ func (g *Graph) Mark(roots []Root) {
 func (g *Graph) followRoots(order []int, follow, rest func(from int)) {
 	for len(order) > 0 {
 		n := 1
-		for n < len(order) && compareRoots(&g.roots[order[n]], &g.roots[order[0]]) == 0 {
+		for n < len(order) && g.roots[order[n]].Turn == g.roots[order[0]].Turn {
 			n++
 		}
 		first := len(g.queue)
@@ -96,14 +97,26 @@ func (g *Graph) followRoots(order []int, follow, rest func(from int)) {
 			follow(from)
 		}
 		rest(first)
-		g.endPhase(g.roots[order[0]].Phase)
+		g.endRoots()
 		order = order[n:]
 	}
 }
 
+// endRoots gives the newest blocks of the queue the phases of the roots that lead to them.
+func (g *Graph) endRoots() {
+	for _, n := range g.queue[g.done:] {
+		if parent := g.parents[n]; parent&isRoot != 0 {
+			g.phases[n] = g.roots[g.hits[parent&^isRoot].root].Phase
+		} else {
+			g.phases[n] = g.phases[parent-1]
+		}
+	}
+	g.done = len(g.queue)
+}
+
 // compareRoots orders roots by when they are followed.
 func compareRoots(a, b *Root) int {
-	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Rank, b.Rank))
+	return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Phase, b.Phase))
 }
 
 // endPhase says in which phase the newest blocks of the queue were reached.
@@ -224,10 +237,8 @@ func (g *Graph) followRest() {
 			last = i + 1
 		}
 	}
-	for _, n := range g.queue[g.done:] {
-		g.phases[n] = g.phases[g.parents[n]-1]
-	}
-	g.done, g.found = len(g.queue), nil
+	g.endRoots()
+	g.found = nil
 }
 
 // visitLevel marks what the blocks of a level lead to by pointers of one kind.

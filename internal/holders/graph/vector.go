@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 
@@ -20,13 +19,14 @@ type vector struct {
 const perVector = 2
 
 // vectorAt returns the vector whose words (begin, end, end of the capacity) are the first three of four words. If they
-// may be those of a std::deque, all words of the block are elements.
+// may be those of a std::deque, all words of the block are elements. So they are if the first two words are equal: that
+// may be an empty vector, or a cursor at the start of an array, or two registers.
 func (g *Graph) vectorAt(begin, end, limit, next *word) (vector, bool) {
 	n := begin.to
 	switch {
 	case !begin.ok || n&kindBits != 0 || !begin.precedes(end) || !end.precedes(limit):
 		return vector{}, false
-	case end.value < begin.value || limit.value < end.value || limit.value == begin.value:
+	case end.value <= begin.value || limit.value < end.value:
 		return vector{}, false
 	case end.value != limit.value && end.to&^interior != n: // most are seen to be none here
 		return vector{}, false
@@ -36,8 +36,8 @@ func (g *Graph) vectorAt(begin, end, limit, next *word) (vector, bool) {
 		return vector{}, false
 	}
 	last := end.value
-	if limit.precedes(next) && g.isDeque(b.Range, begin, end, next) {
-		last = b.End
+	if limit.precedes(next) && (b.Contains(next.value) || next.value == b.End) {
+		last = b.End // the nodes of a std::deque of libc++ are between the second and the third of four words
 	}
 	return vector{n, uint32((last - b.Start + wordSize - 1) / wordSize)}, true
 }
@@ -47,18 +47,6 @@ func (g *Graph) vectorAt(begin, end, limit, next *word) (vector, bool) {
 func fills(b blocks.Range, end uint64) bool {
 	const smallest = 32 // of glibc
 	return end <= b.End && b.End-end <= max(smallest+2*wordSize, b.Size()/5)
-}
-
-// isDeque reports whether the words that look like those of a vector are parts of a std::deque. That of libstdc++ has
-// iterators (element, start of a node, its end, address of the word that points to the node). That of libc++ has
-// its nodes in a buffer with four words (start, first, end of the last, end).
-func (g *Graph) isDeque(b blocks.Range, begin, end, next *word) bool {
-	if b.Contains(next.value) || next.value == b.End {
-		return true
-	}
-	var node [wordSize]byte
-	return begin.value == end.value && g.memory.Read(next.value, node[:]) == nil &&
-		binary.LittleEndian.Uint64(node[:]) == begin.value
 }
 
 // doubtVectors makes the pointers behind the elements of vectors doubtful. It uses parents, which must be 0, as memory.

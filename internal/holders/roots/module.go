@@ -42,7 +42,7 @@ func (b *builder) addGlobals() {
 			}
 		}
 		if module.Path == b.Libc {
-			b.rank(n, 1)
+			b.setTurn(n, turn(Global, 1))
 		}
 	})
 }

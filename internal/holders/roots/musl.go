@@ -60,24 +60,32 @@ func (b *builder) addMuslTLS() {
 		if !ok || b.word(t.TLS) != t.TLS {
 			continue
 		}
-		r := blocks.Range{Start: t.TLS, End: min(t.TLS+muslDescriptor, m.End)}
+		variables := blocks.Range{Start: t.TLS, End: t.TLS}
+		descriptor := blocks.Range{Start: t.TLS, End: min(t.TLS+muslDescriptor, m.End)}
 		if start := b.tlsStart(t, size); start != 0 {
-			r.Start = max(start, m.Start)
+			variables.Start = max(start, m.Start)
 		}
 		thread := b.muslThread(t)
 		if thread.mapping.Contains(t.TLS) {
-			r.End = min(thread.mapping.End, m.End)
+			descriptor.End = min(thread.mapping.End, m.End)
 		} else if b.isWritable(thread.values) {
-			b.add(TLS, thread.values, "", i)
+			b.add(Descriptor, thread.values, "", i)
 		}
-		if block, ok := b.set.Find(t.TLS); ok && block.Free {
-			r.Start = max(r.Start, block.Start)
-			b.list = append(b.list, Root{Root: graph.Root{Phase: TLS, Range: r}, Thread: i})
-			b.taken = append(b.taken, r)
-		} else {
-			b.add(TLS, r, "", i)
-		}
+		block, _ := b.set.Find(t.TLS)
+		b.addInFree(TLS, variables, block, i)
+		b.addInFree(Descriptor, descriptor, block, i)
 	}
+}
+
+// addInFree adds a range of a thread, also if it lies in a block that is free.
+func (b *builder) addInFree(kind Kind, r blocks.Range, block blocks.Block, thread int) {
+	if !block.Free {
+		b.add(kind, r, "", thread)
+		return
+	}
+	r.Start = max(r.Start, block.Start)
+	b.list = append(b.list, Root{Root: graph.Root{Phase: kind, Range: r}, Thread: thread})
+	b.taken = append(b.taken, r)
 }
 
 // isWritable reports whether a range that is not empty is in private memory that the program can write to.

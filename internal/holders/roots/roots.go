@@ -23,9 +23,9 @@ const (
 	Frame                         // variables of a function of Python that runs
 	Temporary                     // its other values, some of which are old
 	Global                        // data of a module
-	Kernel                        // a word that the kernel has for the program, such as the data of epoll_ctl(2)
 	TLS                           // thread-local variables
 	MainVariable                  // local variables of main
+	Kernel                        // a word that the kernel has for the program, such as the data of epoll_ctl(2)
 	Descriptor                    // what glibc keeps for a thread, such as the argument of its function
 	LocalVariable                 // local variables of other functions that run
 	Stack                         // a stack, or registers
@@ -88,7 +88,23 @@ func Of(p Process, set *blocks.Set) []Root {
 	}
 	b.addThreads()
 	b.addRest()
+	for i := range b.list {
+		if r := &b.list[i]; r.Turn == 0 {
+			r.Turn = turn(r.Phase, 0)
+		}
+	}
 	return b.list
+}
+
+// turn is when the roots of a kind and rank are followed. Variables that live as long as the program or a thread are
+// followed together. The blocks of each may have words of their last owners, which lead to everything, but by longer
+// ways.
+func turn(k Kind, rank int) int {
+	const ranks = 1 << 16
+	if k == TLS || k == MainVariable {
+		k = Global
+	}
+	return int(k)*ranks + min(rank, ranks-1)
 }
 
 type builder struct {
@@ -110,23 +126,28 @@ func (b *builder) add(kind Kind, r blocks.Range, module string, thread int) {
 	b.taken = append(b.taken, r)
 }
 
-// addLocals adds the variables on the stacks, and lets those of outer functions count more: others mostly have what
-// they were given.
+// addLocals adds the variables on the stacks. Those of main, and objects such as containers, own what they have, as
+// global variables do. Of the others, which are mostly pointers that a function was given, those of outer functions
+// count more.
 func (b *builder) addLocals() {
+	const pointers = 16 // bytes, also of shared_ptr and of most iterators
 	for _, l := range b.Locals {
-		n, kind := len(b.list), LocalVariable
+		n, kind, when := len(b.list), LocalVariable, turn(LocalVariable, l.Depth)
 		if l.Main {
 			kind = MainVariable
 		}
+		if l.Main || l.Size() > pointers {
+			when = turn(Global, 0)
+		}
 		b.add(kind, l.Range, "", l.Thread)
-		b.rank(n, l.Depth)
+		b.setTurn(n, when)
 	}
 }
 
-// rank sets the rank of the roots from an index on.
-func (b *builder) rank(from, rank int) {
+// setTurn sets the turn of the roots from an index on.
+func (b *builder) setTurn(from, turn int) {
 	for i := range b.list[from:] {
-		b.list[from+i].Rank = rank
+		b.list[from+i].Turn = turn
 	}
 }
 
