@@ -82,11 +82,12 @@ func checkState(pid int) error {
 		return refuse("give the number of its process, "+target.Status(pid, "Tgid"), "%d is a thread", pid)
 	case state[0] == 'Z' || state[0] == 'X':
 		return refuse("", "process %d or its main thread has ended", pid)
-	case state[0] == 'T' || state[0] == 't':
-		return refuse(fmt.Sprintf("let it continue first (kill -CONT %d)", pid), "process %d is stopped", pid)
 	}
-	if by := target.Status(pid, "TracerPid"); by != "0" {
+	if by := target.Tracer(pid); by != "" {
 		return refuse("end that first", "process %d is traced by process %s", pid, by)
+	}
+	if state[0] == 'T' || state[0] == 't' {
+		return refuse(fmt.Sprintf("let it continue first (kill -CONT %d)", pid), "process %d is stopped", pid)
 	}
 	return nil
 }

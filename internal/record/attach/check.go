@@ -3,7 +3,6 @@
 package attach
 
 import (
-	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -66,25 +65,13 @@ func checkState(pid int) error {
 		}
 		return refuse(NotFound, "", "process %d has ended", pid)
 	}
-	if tracer := target.Status(pid, "TracerPid"); tracer != "0" && tracer != "" {
-		if id, err := strconv.Atoi(tracer); err == nil { // the number of a thread
-			tracer = cmp.Or(target.Status(id, "Tgid"), tracer)
-		}
-		return refuse(Busy, "end that first", "process %d is traced by process %s%s", pid, tracer, nameOf(tracer))
+	if tracer := target.Tracer(pid); tracer != "" {
+		return refuse(Busy, "end that first", "process %d is traced by process %s", pid, tracer)
 	}
 	if state[0] == 'T' || state[0] == 't' {
 		return refuse(Busy, fmt.Sprintf("let it continue first (kill -CONT %d)", pid), "process %d is stopped", pid)
 	}
 	return nil
-}
-
-// nameOf returns the name of a process, like " (gdb)", or "".
-func nameOf(pid string) string {
-	b, err := os.ReadFile("/proc/" + pid + "/comm")
-	if err != nil {
-		return ""
-	}
-	return " (" + strings.TrimSpace(string(b)) + ")"
 }
 
 // checkAccess asks the kernel whether the process may be traced: reading its memory needs the same.

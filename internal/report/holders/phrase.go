@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Phrase says what holds a block: "held by app.SESSIONS (dict, 41,203 entries) → Session.history (list) → str", or
@@ -62,7 +63,7 @@ func words(h *answer.Holder) (first string, way []string) {
 		return "not known: the block is in memory that is not understood", nil
 	default:
 		if isJavaScript(h) {
-			return "objects of JavaScript; a heap snapshot of Node tells what holds these (node --heapsnapshot-signal=SIGUSR2)", nil
+			return "objects of JavaScript, or Node.js itself; a heap snapshot tells which objects (node --heapsnapshot-signal=SIGUSR2)", nil
 		}
 		first = origin(h)
 	}
@@ -110,11 +111,12 @@ func isHeld(h *answer.Holder) bool {
 	return true
 }
 
-// isJavaScript reports whether a way begins with the variable of Node.js over which all that its isolates own is
-// reached. V8 keeps its heap out of copies of the process, so that the way through the objects of JavaScript is not
-// seen.
+// isJavaScript reports whether a way begins with a variable of Node.js itself, or on the stack of its main thread. V8 keeps
+// its heap out of copies of the process, so that the way through the objects of JavaScript is not seen. What is seen are
+// lists of V8 that have all memory of its objects, and whatever leads to them.
 func isJavaScript(h *answer.Holder) bool {
-	return strings.HasSuffix(h.Name, "per_process::v8_platform")
+	file := symbolize.FileName(h.Module)
+	return file == "node" || strings.HasPrefix(file, "libnode.so") || h.Kind == answer.Stack && h.Name == "node"
 }
 
 // origin is what the way begins with.

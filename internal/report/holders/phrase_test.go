@@ -19,7 +19,7 @@ func TestPhrase(t *testing.T) {
 			Kind: answer.Global, Name: "g_sessions", Type: "std::map<…>", File: "/src/server.cc", Line: 14,
 			Path: []answer.Step{{Type: "Session"}},
 		},
-		"held by objects of JavaScript; a heap snapshot of Node tells what holds these (node --heapsnapshot-signal=SIGUSR2)": {
+		"held by objects of JavaScript, or Node.js itself; a heap snapshot tells which objects (node --heapsnapshot-signal=SIGUSR2)": {
 			Kind: answer.Global, Name: "node::per_process::v8_platform", Module: "node", Path: []answer.Step{{Type: "node::NodePlatform"}},
 		},
 		"held by g_sessions_of_all_users_by_their_numbers (server.cc:14, std::map<std::pair<…>, std::shared_ptr<…>, " +

@@ -118,7 +118,7 @@ func (r *Report) held(h *answer.Held, line func(format string, args ...any)) (fe
 			line("    %2d of %d in %d other ways", rest, h.Looked, len(h.By)-i)
 			return few
 		}
-		few = few || isFew(h.By[i].Blocks, h.Looked)
+		few = few || isFew(h.By[i].Blocks, *h)
 		line("    %2d of %d %s", h.By[i].Blocks, h.Looked, Phrase(&h.By[i]))
 	}
 	return few

@@ -37,8 +37,8 @@ func mostly(h answer.Held) string {
 }
 
 const (
-	// mostLines limits the ways that Lines tells.
-	mostLines = 8
+	// mostLines limits the ways that Lines tells: more than there are blocks of a call path.
+	mostLines = 32
 	// agreed is the share of the blocks that one holder must have to be told without the others.
 	agreed = 0.8
 	// fewest is the number of blocks that one thing must hold if there are more than those that were looked at.
@@ -134,7 +134,7 @@ func Lines(h answer.Held) (lines []string) {
 			return append(lines, fmt.Sprintf("  %2d of %d in %d other ways", rest, h.Looked, len(ways)-i))
 		}
 		line := fmt.Sprintf("  %2d of %d %s", w.blocks, h.Looked, w.phrase)
-		if isFew(w.blocks, h.Looked) {
+		if isFew(w.blocks, h) {
 			line += " (so few may be memory that was not cleared)"
 		}
 		lines = append(lines, line)
@@ -163,5 +163,8 @@ func worded(by []answer.Holder) (ways []way) {
 	return ways
 }
 
-// isFew reports whether some of the blocks may be held by memory that was not cleared.
-func isFew(blocks, looked int) bool { return float64(blocks) < stale*float64(looked) }
+// isFew reports whether what holds so many blocks may be memory that was not cleared. It is not if nothing holds more.
+func isFew(blocks int, h answer.Held) bool {
+	few := stale * float64(h.Looked)
+	return float64(blocks) < few && float64(h.By[0].Blocks) >= few
+}

@@ -26,7 +26,7 @@ func Ways(h answer.Held) []*Node {
 	}
 	root.sort()
 	for _, n := range root.Nodes {
-		n.Few = isFew(n.Blocks, h.Looked)
+		n.Few = isFew(n.Blocks, h)
 	}
 	return root.Nodes
 }

@@ -4,6 +4,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -67,6 +68,21 @@ func Status(pid int, field string) string {
 		}
 	}
 	return ""
+}
+
+// Tracer returns the process that traces another one, such as "815 (gdb)", or "".
+func Tracer(pid int) string {
+	tracer := Status(pid, "TracerPid")
+	if tracer == "" || tracer == "0" {
+		return ""
+	}
+	if id, err := strconv.Atoi(tracer); err == nil { // the number of a thread
+		tracer = cmp.Or(Status(id, "Tgid"), tracer)
+	}
+	if name, err := os.ReadFile("/proc/" + tracer + "/comm"); err == nil {
+		tracer += " (" + strings.TrimSpace(string(name)) + ")"
+	}
+	return tracer
 }
 
 // SignalPending reports whether a signal that the thread does not block waits for it.
