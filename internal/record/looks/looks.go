@@ -68,23 +68,17 @@ type Looks struct {
 	timed  atomic.Pointer[[]*copied] // the copies of the look that the timer has begun, or nil
 
 	// These are used with work held.
-	ends   bool          // the last looks have begun
-	failed map[int]error // why there is no look at a process
-	told   map[int]seen  // the last look at a process, if there is one
-	large  map[int]error // why there was no look after that: the process has become too large
-	left   map[int]bool  // processes whose exit handlers, or handlers of signals that end programs, may have begun
-}
-
-// seen is a look that counts.
-type seen struct {
-	live int // samples
-	time time.Time
+	ends   bool                 // the last looks have begun
+	failed map[int]error        // why there is no look at a process
+	told   map[int]*answer.Look // the last look at a process that counts, if there is one
+	large  map[int]error        // why there was no look after that: the process has become too large
+	left   map[int]bool         // processes whose exit handlers, or handlers of signals that end programs, may have begun
 }
 
 // New returns what looks at processes after Start.
 func New(o Options) *Looks {
 	l := &Looks{
-		Options: o, failed: map[int]error{}, told: map[int]seen{}, large: map[int]error{}, left: map[int]bool{},
+		Options: o, failed: map[int]error{}, told: map[int]*answer.Look{}, large: map[int]error{}, left: map[int]bool{},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -240,16 +234,42 @@ func (l *Looks) finish(ctx context.Context, list []*copied, ask func(context.Con
 			continue
 		}
 		before, told := l.told[c.PID]
-		if a != nil && float64(live(a)) >= c.least*float64(before.live) {
+		if a != nil && (!told || float64(live(a)) >= c.least*float64(live(before))) {
+			if told {
+				a.Sites = withFreed(a.Sites, before.Sites, c.least)
+			}
 			l.c.Load().AddLook(c.Running, a)
 			delete(l.failed, c.PID)
-			l.told[c.PID] = seen{live(a), a.Time}
+			l.told[c.PID] = a
 		}
 		if err != nil && !told && !errors.Is(err, context.Canceled) && !errors.Is(err, snapshot.ErrEnded) {
 			l.failed[c.PID] = err
 		}
 	}
 	l.c.Load().Copied(0)
+}
+
+// withFreed returns sites with those of the look before that have lost more of their live samples than the least share
+// of that look.
+func withFreed(sites, before []answer.Site, least float64) []answer.Site {
+	if least == 0 {
+		return sites
+	}
+	key := func(s *answer.Site) string { return fmt.Sprint(s.Stack) }
+	at := map[string]int{}
+	for i := range sites {
+		at[key(&sites[i])] = i
+	}
+	for i := range before {
+		was := &before[i]
+		switch now, ok := at[key(was)]; {
+		case !ok:
+			sites = append(sites, *was)
+		case float64(sites[now].Live) < least*float64(was.Live):
+			sites[now] = *was
+		}
+	}
+	return sites
 }
 
 // live returns the number of live samples.
@@ -374,7 +394,7 @@ func (l *Looks) End() {
 	for _, pid := range slices.Sorted(maps.Keys(l.large)) {
 		if last, told := l.told[pid]; told {
 			l.Tell("what holds the memory of process %d is told as it was at %s: since then, %v",
-				pid, last.time.Local().Format(time.TimeOnly), l.large[pid])
+				pid, last.Time.Local().Format(time.TimeOnly), l.large[pid])
 		}
 	}
 }

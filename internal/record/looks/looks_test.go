@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/holders"
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
 )
 
@@ -37,7 +39,7 @@ func TestTimesOfLooks(t *testing.T) {
 func TestTooLargeLater(t *testing.T) {
 	l, told := listen()
 	large, small := os.Getpid(), os.Getppid()
-	l.told[large] = seen{live: 9, time: time.Date(2026, 3, 2, 14, 7, 5, 0, time.Local)}
+	l.told[large] = &answer.Look{Time: time.Date(2026, 3, 2, 14, 7, 5, 0, time.Local)}
 	l.told[small] = l.told[large]
 	l.tooLarge(collect.Running{PID: large}, errors.New("it has 129 threads"))
 	l.End()
@@ -80,7 +82,7 @@ func TestTooSlow(t *testing.T) {
 			l, told := listen()
 			l.c.Store(c)
 			if name == "another" {
-				l.told[pid] = seen{live: 9}
+				l.told[pid] = &answer.Look{}
 			}
 			one := &copied{Running: collect.Running{PID: pid}}
 			require.Eventually(t, func() (ok bool) {
@@ -108,4 +110,17 @@ func listen() (*Looks, *[]string) {
 	var told []string
 	tell := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
 	return New(Options{Tell: tell}), &told
+}
+
+// TestFreedBeforeTheEnd: a program that has freed what most of its lines had, but for one, has the answers from before.
+func TestFreedBeforeTheEnd(t *testing.T) {
+	site := func(address answer.Address, live int, holder string) answer.Site {
+		held := answer.Held{Looked: live, By: []answer.Holder{{Blocks: live, Name: holder}}}
+		return answer.Site{Stack: []answer.Address{address}, Live: live, Held: held}
+	}
+	before := []answer.Site{site(1, 30, "tasks"), site(2, 30, "cache"), site(3, 30, "queue")}
+	after := []answer.Site{site(2, 28, "cache still"), site(1, 10, "the rest"), site(4, 1, "new")}
+	want := []answer.Site{after[0], before[0], after[2], before[2]}
+	assert.Equal(t, want, withFreed(slices.Clone(after), before, 0.5))
+	assert.Equal(t, after, withFreed(slices.Clone(after), before, 0))
 }
