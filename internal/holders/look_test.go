@@ -179,6 +179,21 @@ func TestJemalloc(t *testing.T) {
 	assert.Greater(t, l.answer().Blocks, int64(5000))
 }
 
+// TestJemallocOfOneSize: where nearly all slabs are full, many places in their descriptions could be the bits of what is
+// free.
+func TestJemallocOfOneSize(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "onesize")
+	run(t, "gcc", "-O1", "-g", "-o", program, "testdata/onesize.c")
+	t.Setenv("LD_PRELOAD", testutil.NeedFile(t, "/usr/lib/*/libjemalloc.so.2"))
+	cmd := exec.Command(program)
+	require.Empty(t, testutil.Ready(t, cmd))
+	l, err := take(cmd.Process.Pid, Options{})
+	require.NoError(t, err)
+	defer l.Close()
+	assert.Empty(t, l.Doubts)
+	assert.Greater(t, l.answer().Blocks, int64(20000))
+}
+
 // lookAtPython looks at an interpreter with another allocator.
 func lookAtPython(t *testing.T, library string) (*Look, error) {
 	t.Helper()

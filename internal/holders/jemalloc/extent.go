@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/holders/blocks"
 )
@@ -157,10 +158,23 @@ func (w *walk) findBitmap() bool {
 		if wrong < least {
 			least, again, w.layout.bitmap = wrong, false, offset
 		} else if wrong == least {
-			again = true
+			again = again || w.differ(offset, w.layout.bitmap)
 		}
 	}
 	return w.layout.bitmap != 0 && !again
+}
+
+// differ reports whether the bits at two offsets tell different regions of a slab to be free. Where all slabs are full,
+// many offsets have no bit.
+func (w *walk) differ(a, b int) bool {
+	return slices.ContainsFunc(w.extents, func(x extent) bool {
+		if !x.slab || !w.layout.isActive(&x) || !w.layout.isSound(&x) {
+			return false
+		}
+		inA, _ := w.readBitmap(&x, a)
+		inB, _ := w.readBitmap(&x, b)
+		return !slices.Equal(inA, inB)
+	})
 }
 
 // readBitmap reads the bits of a slab, and returns their number, or -1 if there is none at the offset.
