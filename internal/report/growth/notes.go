@@ -156,7 +156,12 @@ func (g *Report) Notes(page bool) []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n, seen))
 	}
-	if g.NoHolders != "" && r.Verdict == verdict.SeriesLeak {
+	switch outside := g.muchOutside(); {
+	case g.NoHolders == "":
+	case outside:
+		out = append(out, "the recorder did not look at what holds the memory, and where that outside the heap is: "+
+			text.Clean(g.NoHolders))
+	case r.Verdict == verdict.SeriesLeak:
 		out = append(out, "the recorder did not look at what holds the memory: "+text.Clean(g.NoHolders))
 	}
 	out = append(out, g.together()...)

@@ -11,11 +11,15 @@ import (
 )
 
 // ShowsResident reports whether the report tells where the resident memory was: if that is known, and much of it is
-// outside the heap, both as a share and in bytes. Fewer bytes count if a note says that the memory outside grew.
-func (g *Report) ShowsResident() bool {
+// outside the heap.
+func (g *Report) ShowsResident() bool { return g.Resident != nil && g.muchOutside() }
+
+// muchOutside reports whether much of the resident memory is outside the heap, both as a share and in bytes. Fewer bytes
+// count if a note says that the memory outside grew.
+func (g *Report) muchOutside() bool {
 	const small, leastRest = 0.6, 16 << 20
 	r := g.Result
-	if g.Resident == nil || float64(r.LastHeap) >= small*float64(r.LastRSS) {
+	if float64(r.LastHeap) >= small*float64(r.LastRSS) {
 		return false
 	}
 	grew := func(n growth.Note) bool { return n.Kind == growth.NoteProcessGrows || n.Kind == growth.NoteProcessGrew }
