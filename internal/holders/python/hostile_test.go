@@ -268,7 +268,10 @@ func TestNamesThatAreData(t *testing.T) {
 		"a..b": false, "<>": false, "a b.c": false, "<a b>": false, "": false, ".": false,
 	} {
 		assert.Equal(t, want, isQualified(name), name)
+		assert.Equal(t, want, isModule(name), name)
 	}
+	assert.True(t, isModule("plugins.my-plugin"))
+	assert.False(t, isModule("a b"))
 	for path, want := range map[string]string{
 		"/srv/app.py": "app.py", "<string>": "<string>", "/srv/a key.py": "", "app-1.2.py": "app-1.2.py", "": "", "/": "",
 	} {

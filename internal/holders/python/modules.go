@@ -43,7 +43,7 @@ func (in *Interpreter) addModules(d uint64) {
 			continue // None, for a module that must not be imported
 		}
 		m := module{address: e.Value}
-		if name := in.str(e.Key); isQualified(name) {
+		if name := in.str(e.Key); isModule(name) {
 			m.name = name
 		}
 		i, known := seen[m.address]

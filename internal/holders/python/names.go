@@ -37,7 +37,7 @@ func (in *Interpreter) madeName(t uint64, name string) string {
 	if !ok {
 		return name
 	}
-	if module := in.str(m); isQualified(module) && module != "builtins" {
+	if module := in.str(m); isModule(module) && module != "builtins" {
 		return module + "." + name
 	}
 	return name

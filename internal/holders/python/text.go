@@ -47,6 +47,9 @@ func isQualified(s string) bool {
 	return true
 }
 
+// isModule reports whether a text may be the name of a module. It may be that of a file, such as "my-plugin".
+func isModule(s string) bool { return isQualified(strings.ReplaceAll(s, "-", "_")) }
+
 // fileName returns the last part of the path of a file, or "" if it is no usual name.
 func fileName(path string) string {
 	name := path[strings.LastIndexByte(path, '/')+1:]
