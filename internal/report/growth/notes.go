@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -155,6 +156,10 @@ func (g *Report) Notes(page bool) []string {
 	}
 	for _, n := range r.Notes {
 		out = append(out, noteText(n, seen))
+		if advice := siteview.AdviceBeside(g.Symbols, g.mallocOnly()); n.Kind == growth.NoteProcessGrew &&
+			r.Verdict == verdict.SeriesNoLeak && advice != "" {
+			out = append(out, advice)
+		}
 	}
 	switch outside := g.muchOutside(); {
 	case g.NoHolders == "":
