@@ -96,13 +96,12 @@ func checkState(pid int) error {
 func checkAccess(pid int) error {
 	err := target.Memory{PID: pid}.Read(0, make([]byte, 1))
 	switch {
-	case errors.Is(err, unix.EPERM) && target.Status(os.Getpid(), "Seccomp") == "2":
-		return refuse(
-			"the seccomp filter around heaplapse may forbid it; else run heaplapse as root or with CAP_SYS_PTRACE",
-			"the kernel does not permit to trace process %d", pid,
-		)
 	case errors.Is(err, unix.EPERM):
-		return refuse("run heaplapse as root or with CAP_SYS_PTRACE", "the kernel does not permit to trace process %d", pid)
+		reason, remedy := target.WhyNoAccess(pid)
+		if target.HasCapability() && target.Status(os.Getpid(), "Seccomp") == "2" {
+			remedy = "the seccomp filter around heaplapse may forbid it"
+		}
+		return refuse(remedy, "%s", reason)
 	case errors.Is(err, unix.ENOSYS):
 		return refuse("", "a seccomp filter around heaplapse forbids reading the memory of processes")
 	case errors.Is(err, unix.ESRCH):

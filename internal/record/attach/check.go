@@ -79,65 +79,14 @@ func checkAccess(pid int) error {
 	err := target.Memory{PID: pid}.Read(0, make([]byte, 1))
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return whyNoAccess(pid)
+		reason, remedy := target.WhyNoAccess(pid)
+		return refuse(NoAccess, remedy, "%s", reason)
 	case errors.Is(err, unix.ENOSYS):
 		return refuse(NoAccess, "permit process_vm_readv and ptrace", "a seccomp filter around heaplapse forbids reading the memory of processes")
 	case errors.Is(err, unix.ESRCH):
 		return refuse(Unsupported, "", "process %d has no memory of its own (a kernel thread, or it is about to end)", pid)
 	}
 	return nil
-}
-
-const capSysPtrace = 19
-
-// hasCapability reports whether heaplapse has CAP_SYS_PTRACE.
-func hasCapability() bool {
-	caps, err := strconv.ParseUint(target.Status(unix.Gettid(), "CapEff"), 16, 64)
-	return err != nil || caps>>capSysPtrace&1 == 1
-}
-
-// whyNoAccess explains why the kernel does not permit to trace a process.
-func whyNoAccess(pid int) error {
-	const yama = "/proc/sys/kernel/yama/ptrace_scope"
-	uids := strings.Fields(target.Status(pid, "Uid"))
-	scope, _ := os.ReadFile(yama)
-	own := len(uids) > 1 && uids[0] == strconv.Itoa(os.Getuid()) && uids[1] == uids[0]
-	return explainAccess(access{
-		pid: pid, euid: os.Geteuid(), own: own, capable: hasCapability(), user: slices.Concat(uids, []string{"?"})[0],
-		scope: strings.TrimSpace(string(scope)),
-	})
-}
-
-// access is what decides whether a process may be traced.
-type access struct {
-	pid, euid    int
-	own, capable bool   // it has heaplapse's user; heaplapse has CAP_SYS_PTRACE
-	user         string // the number of the user of the process
-	scope        string // of yama: 0, 1, 2, 3, or "" without yama
-}
-
-func explainAccess(a access) error {
-	const capability = "give it that: docker run --cap-add SYS_PTRACE; in a pod, " +
-		`securityContext: {capabilities: {add: ["SYS_PTRACE"]}}`
-	switch {
-	case a.scope == "3":
-		return refuse(NoAccess, "it can only be changed at the next boot",
-			"kernel.yama.ptrace_scope is 3: no process may be traced")
-	case a.euid == 0 && !a.capable:
-		return refuse(NoAccess, capability, "heaplapse lacks the capability CAP_SYS_PTRACE, as in most containers")
-	case !a.own && !a.capable:
-		return refuse(NoAccess, "run heaplapse as that user, or as root", "process %d belongs to user %s", a.pid, a.user)
-	case a.scope == "2" && !a.capable:
-		return refuse(NoAccess, "run heaplapse as root", "kernel.yama.ptrace_scope is 2: only root may trace processes")
-	case a.scope == "1" && !a.capable:
-		return refuse(NoAccess, "run heaplapse as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0)",
-			"kernel.yama.ptrace_scope is 1: only parents and root may trace a process")
-	case !a.capable:
-		return refuse(NoAccess, "run heaplapse as root",
-			"process %d does not permit to be traced (it changed its user, or called prctl(PR_SET_DUMPABLE))", a.pid)
-	}
-	return refuse(NoAccess, "run heaplapse in the container or user namespace of the process, or on the host",
-		"the kernel does not permit to trace process %d", a.pid)
 }
 
 // checkMachine looks at the ELF header of the program.

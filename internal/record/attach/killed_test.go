@@ -72,8 +72,8 @@ func dropCapability() {
 	if err := unix.Capget(&h, &data[0]); err != nil {
 		panic(err)
 	}
-	data[0].Effective &^= 1 << capSysPtrace
-	data[0].Permitted &^= 1 << capSysPtrace
+	data[0].Effective &^= 1 << unix.CAP_SYS_PTRACE
+	data[0].Permitted &^= 1 << unix.CAP_SYS_PTRACE
 	runtime.LockOSThread()
 	if err := unix.Capset(&h, &data[0]); err != nil {
 		panic(err)
