@@ -169,6 +169,13 @@ func TestWhy(t *testing.T) {
 	four, one := answer.Holder{Blocks: 4, Kind: answer.Global, Name: "g"}, answer.Holder{Blocks: 1, Kind: answer.Lost}
 	most := answer.Held{Looked: 5, By: []answer.Holder{four, one}}
 	assert.Equal(t, "held by g   4 of 5 (few: a longer recording is surer)", Line(most))
+	variable := func(blocks int, name string) answer.Holder {
+		return answer.Holder{Blocks: blocks, Kind: answer.Module, Name: "app", Path: []answer.Step{{Via: "." + name, Type: "dict"}}}
+	}
+	helper := answer.Held{Looked: 30, By: []answer.Holder{variable(14, "SESSIONS"), variable(12, "CACHE"), variable(4, "LOG")}}
+	assert.Empty(t, Line(helper), "a module has many variables")
+	assert.Equal(t, "what holds it differs from block to block: 14 of 30 are held by app.SESSIONS (dict)",
+		Why(pipeline.HeldSite{Live: 60, Old: 30, Held: helper}))
 	few.All = true
 	assert.Equal(t, "held by g   2 of 2", Line(few))
 	assert.Empty(t, Why(pipeline.HeldSite{Live: 2, Old: 2, Held: few}))

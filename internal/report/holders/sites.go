@@ -26,15 +26,22 @@ func Why(seen pipeline.HeldSite) string {
 	}
 }
 
-// mostly tells what holds at least half of the blocks; "" if nothing does.
+// mostly tells what holds at least half of the blocks, or of the variables of a module that do, what holds a fifth; "" if
+// nothing does.
 func mostly(h answer.Held) string {
-	const half = 0.5
+	const half, fifth = 0.5, 0.2
 	by, _ := h.Common(half)
-	if by.Blocks == 0 || !isHeld(&by) || isJavaScript(&by) {
+	if isModule(&by) {
+		by, _ = h.Common(fifth)
+	}
+	if by.Blocks == 0 || !isHeld(&by) || isModule(&by) || isJavaScript(&by) {
 		return ""
 	}
 	return fmt.Sprintf(": %d of %d are %s", by.Blocks, h.Looked, short(&by))
 }
+
+// isModule reports whether a way ends with a module of Python, which has many variables.
+func isModule(h *answer.Holder) bool { return h.Kind == answer.Module && len(h.Path) == 0 }
 
 const (
 	// mostLines limits the ways that Lines tells: more than there are blocks of a call path.
@@ -52,7 +59,7 @@ const (
 func common(h answer.Held) (by answer.Holder, more, few, ok bool) {
 	by, more = h.Common(agreed)
 	few = h.Looked < answer.LeastOld && !h.All
-	ok = by.Blocks > 0 && by.Kind != answer.NotFound && (!few || by.Blocks >= fewest)
+	ok = by.Blocks > 0 && by.Kind != answer.NotFound && !isModule(&by) && (!few || by.Blocks >= fewest)
 	return by, more, few, ok
 }
 
