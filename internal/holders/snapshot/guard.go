@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -91,14 +92,19 @@ func Watch(input io.Reader) {
 }
 
 // removeCopies removes the copies that snapshots of a process have left. The kernel ends them when it ends heaplapse,
-// which takes time, and a thread of the process may have been about to create one.
+// which takes time, and a thread of the process may have been about to create one. On a busy machine that thread may
+// not run for a second.
 func removeCopies(pid int) {
-	const limit, settled, pause = 10 * time.Second, 200 * time.Millisecond, time.Millisecond
+	const limit, settled, pause = 2 * time.Minute, 200 * time.Millisecond, time.Millisecond
 	l := &look{pid: pid}
 	w := startWorker(limit, func() {})
 	defer w.end()
-	for began, none := time.Now(), time.Now(); time.Since(none) < settled && time.Since(began) < limit; time.Sleep(pause) {
+	idle := newProgress(pid)
+	for began, none := time.Now(), time.Now(); time.Since(began) < limit; time.Sleep(pause) {
 		if len(findCopies(pid, anyState)) == 0 {
+			if time.Since(none) >= settled && idle.haveRun() {
+				return
+			}
 			continue
 		}
 		none = time.Now()
@@ -106,4 +112,40 @@ func removeCopies(pid int) {
 			_ = w.do(l.reapOnce)
 		}
 	}
+}
+
+// progress tells whether the threads of a process have finished what they were made to do.
+type progress struct {
+	pid  int
+	left map[int]uint64 // by thread that may not have: for how long it had run at first, in nanoseconds
+}
+
+func newProgress(pid int) *progress {
+	p := &progress{pid, map[int]uint64{}}
+	ids, _ := threadIDs(pid) // none if it has ended
+	for _, id := range ids {
+		p.left[id] = runTime(pid, id)
+	}
+	return p
+}
+
+// haveRun reports whether each thread has waited for something since, or has run for long, or has ended or was stopped.
+func (p *progress) haveRun() bool {
+	const long = 100 * time.Millisecond
+	for id, before := range p.left {
+		state := threadState(p.pid, id)
+		if state == 0 || state == 'S' || state == 'T' || runTime(p.pid, id) >= before+uint64(long) {
+			delete(p.left, id)
+		}
+	}
+	return len(p.left) == 0
+}
+
+// runTime returns for how long a thread has run, in nanoseconds; 0 if the kernel does not tell.
+func runTime(pid, id int) (ns uint64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, id))
+	if err == nil {
+		_, _ = fmt.Sscan(string(text), &ns)
+	}
+	return ns
 }

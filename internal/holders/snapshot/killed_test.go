@@ -144,7 +144,7 @@ func TestGuard(t *testing.T) {
 					kills++
 				}
 				require.Eventually(t, func() bool { return len(findCopies(h.Process.Pid, anyState)) == 0 && !hasGuard(t) },
-					time.Minute, time.Millisecond, "killed at %s", steps[step])
+					3*time.Minute, time.Millisecond, "killed at %s", steps[step])
 			}
 			assert.Positive(t, kills)
 			h.end(t)
