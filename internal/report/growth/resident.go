@@ -14,8 +14,8 @@ import (
 // outside the heap.
 func (g *Report) ShowsResident() bool { return g.Resident != nil && g.muchOutside() }
 
-// muchOutside reports whether much of the resident memory is outside the heap, both as a share and in bytes. Fewer bytes
-// count if a note says that the memory outside grew.
+// muchOutside reports whether much of the resident memory is outside the heap, both as a share and in bytes. Fewer
+// bytes count if a note says that the memory outside grew.
 func (g *Report) muchOutside() bool {
 	const small, leastRest = 0.6, 16 << 20
 	r := g.Result

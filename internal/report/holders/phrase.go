@@ -111,9 +111,9 @@ func isHeld(h *answer.Holder) bool {
 	return true
 }
 
-// isJavaScript reports whether a way begins with a variable of Node.js itself, or on the stack of its main thread. V8 keeps
-// its heap out of copies of the process, so that the way through the objects of JavaScript is not seen. What is seen are
-// lists of V8 that have all memory of its objects, and whatever leads to them.
+// isJavaScript reports whether a way begins with a variable of Node.js itself, or on the stack of its main thread. V8
+// keeps its heap out of copies of the process, so that the way through the objects of JavaScript is not seen. What is
+// seen are lists of V8 that have all memory of its objects, and whatever leads to them.
 func isJavaScript(h *answer.Holder) bool {
 	file := symbolize.FileName(h.Module)
 	return file == "node" || strings.HasPrefix(file, "libnode.so") || h.Kind == answer.Stack && h.Name == "node"

@@ -26,8 +26,8 @@ func Why(seen pipeline.HeldSite) string {
 	}
 }
 
-// mostly tells what holds at least half of the blocks, or of the variables of a module that do, what holds a fifth; "" if
-// nothing does.
+// mostly tells what holds at least half of the blocks, or of the variables of a module that do, what holds a fifth; ""
+// if nothing does.
 func mostly(h answer.Held) string {
 	const half, fifth = 0.5, 0.2
 	by, _ := h.Common(half)
