@@ -99,10 +99,10 @@ func removeCopies(pid int) {
 	l := &look{pid: pid}
 	w := startWorker(limit, func() {})
 	defer w.end()
-	idle := newProgress(pid)
+	threads := newProgress(pid)
 	for began, none := time.Now(), time.Now(); time.Since(began) < limit; time.Sleep(pause) {
 		if len(findCopies(pid, anyState)) == 0 {
-			if time.Since(none) >= settled && idle.haveRun() {
+			if time.Since(none) >= settled && threads.haveRun() {
 				return
 			}
 			continue
