@@ -7,9 +7,10 @@
 // byte of it, is an edge. Mark then follows the edges forward from the roots, breadth first, so that each block
 // gets a shortest path. The roots have turns: what the roots of one turn reach, later ones do not change. So a path
 // through a global variable is preferred to one through a stack, and that to one through memory of unknown
-// content. Roots that are as good as each other, such as global variables and those of main, have the same turn, because
-// one stale word in a block leads from some variable to nearly everything, but by a longer way. Within a turn, pointers
-// to the start of a block are preferred to those to its interior, and interiors to which roots point to others.
+// content. Roots that are as good as each other, such as global variables and those of main, have the same turn,
+// because one stale word in a block leads from some variable to nearly everything, but by a longer way. Within a turn,
+// pointers to the start of a block are preferred to those to its interior, and interiors to which roots point to
+// others.
 //
 // The runtime of a language knows its objects and the roots that hold them, and [Content] tells where the objects are.
 // These roots come first: each turn reaches objects through objects. What lies behind, such as the memory of a C++
