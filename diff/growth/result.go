@@ -120,6 +120,16 @@ type Result struct {
 	Notes []Note
 }
 
+// LeakRate is how fast the sites that leak grow together, in bytes per unit of the clock.
+func (r *Result) LeakRate() (rate float64) {
+	for i := range r.Sites {
+		if s := &r.Sites[i]; s.Label.IsLeak() {
+			rate += s.Slope
+		}
+	}
+	return rate
+}
+
 // Suppressed is the growth that one suppression took out of the result.
 type Suppressed struct {
 	*suppress.Entry

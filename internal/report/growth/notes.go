@@ -161,13 +161,12 @@ func (g *Report) Notes(page bool) []string {
 			out = append(out, advice)
 		}
 	}
-	switch outside := g.muchOutside(); {
-	case g.NoHolders == "":
-	case outside:
-		out = append(out, "the recorder did not look at what holds the memory, and where that outside the heap is: "+
-			text.Clean(g.NoHolders))
-	case r.Verdict == verdict.SeriesLeak:
-		out = append(out, "the recorder did not look at what holds the memory: "+text.Clean(g.NoHolders))
+	if outside := g.muchOutside(); g.NoHolders != "" && (outside || r.Verdict == verdict.SeriesLeak) {
+		rest := ""
+		if outside {
+			rest = ", and where that outside the heap is"
+		}
+		out = append(out, "the recorder did not look at what holds the memory"+rest+": "+text.Clean(g.NoHolders))
 	}
 	out = append(out, g.together()...)
 	idle := g.idleEnd()
@@ -179,16 +178,9 @@ func (g *Report) Notes(page bool) []string {
 		out = append(out, idle)
 	}
 	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
-		out = append(
-			out,
-			fmt.Sprintf(
-				"%s grew too little to be judged, by %s in total: use %s 64KiB to judge small sites, or %s file or module to judge them together",
-				units.Count(r.Small, "site"),
-				units.Bytes(r.SmallBytes),
-				g.Flags.Of(option.MinBytes),
-				g.Flags.Of(option.GroupBy),
-			),
-		)
+		out = append(out, fmt.Sprintf("%s grew too little to be judged, by %s in total: use %s 64KiB to judge small sites, or "+
+			"%s file or module to judge them together", units.Count(r.Small, "site"), units.Bytes(r.SmallBytes),
+			g.Flags.Of(option.MinBytes), g.Flags.Of(option.GroupBy)))
 	}
 	if note := g.sites().Lineless(g.rows()); note != "" {
 		out = append(out, note)

@@ -342,13 +342,7 @@ func (g *Report) leaks(unit string, factor float64) string {
 	if g.Result.LeakingCauses > 0 {
 		return "leaks account for " + share
 	}
-	rate := 0.0
-	for i := range g.Result.Sites {
-		if s := &g.Result.Sites[i]; s.Label.IsLeak() {
-			rate += s.Slope
-		}
-	}
-	return fmt.Sprintf("leaks: %s per %s, %s", units.SignedBytes(rate*factor), unit, share)
+	return fmt.Sprintf("leaks: %s per %s, %s", units.SignedBytes(g.Result.LeakRate()*factor), unit, share)
 }
 
 // HeapShare is the share of the resident set that is heap, at the end.
