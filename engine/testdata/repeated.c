@@ -9,13 +9,15 @@
 
 uintptr_t hl_name(const char *function, size_t function_length, const char *file,
                   size_t file_length, uint32_t line, const char *language) {
-    (void)function, (void)function_length, (void)file, (void)file_length, (void)line, (void)language;
+    (void)function, (void)function_length, (void)file, (void)file_length, (void)line,
+        (void)language;
     return 1;
 }
 
 static unsigned long steps;
 
-enum hl_step __real_hl_cfi_step(struct hl_window *, struct hl_frame *, uintptr_t *, struct hl_past *);
+enum hl_step __real_hl_cfi_step(struct hl_window *, struct hl_frame *, uintptr_t *,
+                                struct hl_past *);
 enum hl_step __wrap_hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa,
                                 struct hl_past *past) {
     steps++;

@@ -24,7 +24,7 @@ struct hl_stack {
     uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
     uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
     uintptr_t scratch[HL_MAX_FRAMES];
-    struct hl_pieces pieces[2];   // of stacks other than the thread's own, and of code and tables
+    struct hl_pieces pieces[2]; // of stacks other than the thread's own, and of code and tables
     struct hl_past past[HL_PAST][2]; // steps of the last walks, by stack pointer
 } __attribute__((aligned(64)));
 

@@ -107,7 +107,8 @@ static void finish(struct hl_stack *s, uint32_t frames) {
     if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
 }
 
-// A step is in one of two places. Those of the frames of 8 KiB of a stack never displace each other.
+// A step is in one of two places. Those of the frames of 8 KiB of a stack never displace each
+// other.
 static struct hl_past *places_of(struct hl_stack *s, uintptr_t sp) {
     return s->past[(sp >> 4) % HL_PAST];
 }
