@@ -8,14 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/names.h"
 #include "walk.h"
-
-uintptr_t hl_name(const char *function, size_t function_length, const char *file,
-                  size_t file_length, uint32_t line, const char *language) {
-    (void)function, (void)function_length, (void)file, (void)file_length, (void)line, (void)language;
-    return 1;
-}
 
 static struct {
     unsigned char *at;

@@ -7,13 +7,6 @@
 
 #include "walk.h"
 
-uintptr_t hl_name(const char *function, size_t function_length, const char *file,
-                  size_t file_length, uint32_t line, const char *language) {
-    (void)function, (void)function_length, (void)file, (void)file_length, (void)line,
-        (void)language;
-    return 1;
-}
-
 static unsigned long steps;
 
 enum hl_step __real_hl_cfi_step(struct hl_window *, struct hl_frame *, uintptr_t *,

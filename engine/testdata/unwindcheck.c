@@ -10,18 +10,11 @@
 #include <time.h>
 #include <unwind.h>
 
-#include "base/names.h"
 #include "walk.h"
 
 extern void *__libc_malloc(size_t);
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
-
-uintptr_t hl_name(const char *function, size_t function_length, const char *file,
-                  size_t file_length, uint32_t line, const char *language) {
-    (void)function, (void)function_length, (void)file, (void)file_length, (void)line, (void)language;
-    return 1;
-}
 
 static __thread int busy;
 static unsigned long seen, stacks, different, longer, every = 1, most = 20000;

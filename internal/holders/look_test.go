@@ -179,8 +179,8 @@ func TestJemalloc(t *testing.T) {
 	assert.Greater(t, l.answer().Blocks, int64(5000))
 }
 
-// TestJemallocOfOneSize: where nearly all slabs are full, many places in their descriptions could be the bits of what is
-// free.
+// TestJemallocOfOneSize: where nearly all slabs are full, many places in their descriptions could be the bits of what
+// is free.
 func TestJemallocOfOneSize(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "onesize")
 	run(t, "gcc", "-O1", "-g", "-o", program, "testdata/onesize.c")

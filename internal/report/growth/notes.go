@@ -156,8 +156,10 @@ func (g *Report) Notes(page bool) []string {
 	}
 	for _, n := range r.Notes {
 		out = append(out, noteText(n, seen))
-		if advice := siteview.AdviceBeside(g.Symbols, g.mallocOnly()); n.Kind == growth.NoteProcessGrew &&
-			r.Verdict == verdict.SeriesNoLeak && advice != "" {
+		if n.Kind != growth.NoteProcessGrew || r.Verdict != verdict.SeriesNoLeak {
+			continue
+		}
+		if advice := siteview.AdviceBeside(g.Symbols, g.mallocOnly()); advice != "" {
 			out = append(out, advice)
 		}
 	}
