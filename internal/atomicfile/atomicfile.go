@@ -38,6 +38,16 @@ type Options struct {
 	Verify func(path string) error
 }
 
+// OnlyForOwner lets only the owner of a file write to it, also under a umask of 0. It is for Finish.
+func OnlyForOwner(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	const others = 0o022
+	return f.Chmod(info.Mode().Perm() &^ others)
+}
+
 // Write writes the content that the function produces to a file. An existing file is replaced and
 // its permission bits are kept; a symbolic link stays, and its target is replaced. A device or a
 // pipe is written to directly. [Options.Replace] changes that.

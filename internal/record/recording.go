@@ -96,7 +96,7 @@ func keepVDSO(dir string, out *manifest.Writer) error {
 	}
 	// An existing link of this name is replaced, not followed: the directory may belong to another
 	// user.
-	o := atomicfile.Options{Replace: true, Finish: onlyForOwner}
+	o := atomicfile.Options{Replace: true, Finish: atomicfile.OnlyForOwner}
 	err = atomicfile.Write(filepath.Join(dir, manifest.VDSOFile), o, func(w io.Writer) error {
 		_, err := w.Write(image)
 		return err
@@ -105,16 +105,6 @@ func keepVDSO(dir string, out *manifest.Writer) error {
 		return err
 	}
 	return out.File(manifest.File{File: manifest.VDSOFile, Path: "[vdso]", Kind: "vdso"})
-}
-
-// onlyForOwner lets only the owner of a file write to it, also under a umask of 0.
-func onlyForOwner(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	const others = 0o022
-	return f.Chmod(info.Mode().Perm() &^ others)
 }
 
 // watchDir reports the files that are written to the directory. It returns nil if that does not

@@ -19,13 +19,13 @@ while time.time() < end:
             except OSError:
                 pass  # it is gone: the recording has ended
     if found:
-        names |= {"vdso.so", "heaplapse.manifest.jsonl.tmp"}
+        names |= {"vdso.so", "heaplapse.manifest.jsonl.tmp", "names.heaplapse.tar.zst"}
     for name, pid in found:
         for k in range(1, 60):
             snapshot = "%s_%s.%04d.heap" % (name, pid, k)
             jemalloc = "%s.%s.%d.i%d.heap" % (name, pid, k - 1, k - 1)
             names |= {base + end for base in (snapshot, jemalloc) for end in ("", ".tmp", ".gz", ".gz.tmp")}
-        names |= {"%s.%s.%s" % (name, pid, end) for end in ("frames.jsonl", "perf.map", "maps", "jitdump")}
+        names |= {"%s.%s.%s" % (name, pid, end) for end in ("frames.jsonl", "perf.map", "maps", "jitdump", "holders.jsonl")}
     for name in names:
         try:
             os.mkfifo(directory + "/" + name) if victim == "fifo" else os.symlink(victim, directory + "/" + name)

@@ -143,10 +143,11 @@ func (j *jitCopies) copy(file manifest.File, user int, last bool) (done bool, er
 	return true, nil
 }
 
-// writeAtomic writes a file of the recording atomically. mode is 0 for that of a new file. It does
-// not follow a link of this name, because the directory may belong to another user.
+// writeAtomic writes a file of the recording atomically. mode is 0 for that of a new file. Only the owner may write to
+// it. It does not follow a link of this name, because the directory may belong to another user.
 func writeAtomic(path string, mode fs.FileMode, content io.Reader) error {
-	return atomicfile.Write(path, atomicfile.Options{Mode: mode, Replace: true}, func(w io.Writer) error {
+	o := atomicfile.Options{Mode: mode, Replace: true, Finish: atomicfile.OnlyForOwner}
+	return atomicfile.Write(path, o, func(w io.Writer) error {
 		_, err := io.Copy(w, content)
 		return err
 	})
