@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/record"
@@ -91,7 +90,7 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 // options returns the flags with sizes and times parsed.
 func (f *attachFlags) options() (o record.AttachOptions, err error) {
 	o = f.AttachOptions
-	o.Recorder, o.Flags = build.Tool(), flagname.All()
+	o.Recorder = build.Tool()
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
 	o.Guard = newGuard()

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -84,7 +83,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 		return err
 	}
 	style := f.Style.On(a.Out, !f.ToStdout())
-	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All(), Style: style}
+	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Style: style}
 	if f.persist {
 		p, err := a.Pipeline().Persist(ctx, paths, source, o)
 		if err != nil {

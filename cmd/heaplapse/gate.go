@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -132,7 +131,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	var notComparable *gate.NotComparableError
 	if errors.As(err, &notComparable) {
 		report := f.Report(gate.Refuse(current, runs, reference))
-		report.Refusal = gatereport.NotComparable(notComparable, flagname.All())
+		report.Refusal = gatereport.NotComparable(notComparable)
 		return errors.Join(errors.New(report.Refusal), f.Write(a.Out, report))
 	}
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -228,7 +227,7 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 	if err != nil {
 		return nil, err
 	}
-	judge := growthreport.Judge{Pipeline: p, Judgement: o, View: siteview.Options{Flags: flagname.All()}, Each: f.each}
+	judge := growthreport.Judge{Pipeline: p, Judgement: o, View: siteview.Options{}, Each: f.each}
 	report, err := judge.Report(ctx, paths)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -92,7 +91,7 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	r := &holdersreport.Report{Look: look, Top: f.top, All: a.Verbose, Width: width, Flags: flagname.All()}
+	r := &holdersreport.Report{Look: look, Top: f.top, All: a.Verbose, Width: width}
 	if recorded {
 		source := &pipeline.Source{Process: strconv.Itoa(pid), Symbols: symbols}
 		in, seen, err := a.Pipeline().Seen(ctx, recording.Dir, look, source)
@@ -101,7 +100,7 @@ func (a *app) holders(ctx context.Context, f *holdersFlags, pid int) error {
 			return f.Render(a.Out, r)
 		}
 		defer in.Close()
-		r.Sites = holdersreport.NamedSites(in, seen, siteview.Options{Flags: r.Flags})
+		r.Sites = holdersreport.NamedSites(in, seen, siteview.Options{})
 	}
 	return f.Render(a.Out, r)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -60,7 +59,7 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 		return err
 	}
 	defer in.Close()
-	info := &listing.Info{Series: in.Series, All: a.Verbose, Flags: flagname.All()}
+	info := &listing.Info{Series: in.Series, All: a.Verbose}
 	if f.ToStdout() {
 		info.Width = terminal.Width(a.Out)
 	}

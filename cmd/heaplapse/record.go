@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
@@ -148,7 +147,7 @@ func holdersEvery(every *flagset.Interval, none bool) (time.Duration, bool) {
 // options returns the flags with sizes and times parsed.
 func (f *recordFlags) options() (record.Options, error) {
 	o := f.Options
-	o.Recorder, o.Flags = build.Tool(), flagname.All()
+	o.Recorder = build.Tool()
 	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
 	o.EveryAlloc, o.EveryInuse = f.everyAlloc.Bytes, f.everyInuse.Bytes
 	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes

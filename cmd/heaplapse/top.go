@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -94,7 +93,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
-	top.Limit, top.Flags, top.Processes, top.OlderThan = f.limit, flagname.All(), processes, f.OlderThan
+	top.Limit, top.Processes, top.OlderThan = f.limit, processes, f.OlderThan
 	top.Style = f.Style.On(a.Out, !f.ToStdout())
 	return f.Render(a.Out, top)
 }

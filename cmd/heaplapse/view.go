@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -81,7 +80,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 		return fmt.Errorf("--port %d: %w", f.port, err)
 	}
 	root := sourceRoot(f.sourceRoot, in.FromBundle())
-	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: root, Flags: flagname.All()})
+	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: root})
 	address := "http://" + listener.Addr().String()
 	if err := output.Lines(a.Out, address+server.Path()); err != nil {
 		return errors.Join(err, listener.Close())

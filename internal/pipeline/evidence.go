@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -37,7 +38,7 @@ func (p *Pipeline) Evidence(
 		for _, path := range found {
 			report, err := evidence.Read(path)
 			if err != nil {
-				return nil, &option.Error{Option: option.Evidence, Err: err}
+				return nil, fmt.Errorf("%s: %w", option.Evidence, err)
 			}
 			if report.Tool == "" {
 				p.Tell(Notice{Kind: NoEvidence, Subject: path, Text: path + ": no report of leaks; LeakSanitizer writes none if it finds no leak"})

@@ -147,7 +147,7 @@ func TestServerThatStaysBusy(t *testing.T) {
 	p.Retry = 20 * time.Millisecond
 	err := sendOne(t, p)
 	require.ErrorContains(t, err, `429 Too Many Requests, "push rate limit (4.0 MiB) exceeded while adding 1.2 MiB"; given up after `)
-	require.ErrorContains(t, err, "the time for further attempts")
+	require.ErrorContains(t, err, "--retry")
 	_, requests := s.Received()
 	require.Greater(t, requests, 1)
 }

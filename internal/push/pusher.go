@@ -108,7 +108,7 @@ func (p *Pusher) post(ctx context.Context, body []byte) error {
 
 func (p *Pusher) gaveUp(attempts int) string {
 	return fmt.Sprintf("given up after %s (%s sets for how long)",
-		units.CountOf(attempts, "attempt", "attempts"), p.Client.Flags.Of(option.Retry))
+		units.CountOf(attempts, "attempt", "attempts"), option.Retry)
 }
 
 // once sends a body. The answer has nothing of interest, but must be one of the server: a proxy may

@@ -235,7 +235,7 @@ func (a *attachment) advise(err error) error {
 	if !errors.As(err, &refusal) || refusal.Kind != attach.Busy {
 		return err
 	}
-	return fmt.Errorf("%w%s", err, a.Flags.If(option.Wait, " (%s waits for that)"))
+	return fmt.Errorf("%w (%s waits for that)", err, option.Wait)
 }
 
 // withStatus gives an error of package attach its exit status.

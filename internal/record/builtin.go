@@ -35,7 +35,7 @@ func (builtin) seesGenerated() bool { return true }
 
 func (builtin) refuse(o *Options) error {
 	if o.Library != "" {
-		return errors.New(o.Flags.Of(option.Library) + ": the built-in engine has no library (tcmalloc and jemalloc have)")
+		return errors.New(option.Library + ": the built-in engine has no library (tcmalloc and jemalloc have)")
 	}
 	return nil
 }

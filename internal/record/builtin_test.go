@@ -37,7 +37,7 @@ func TestPythonMallocIsNotNeeded(t *testing.T) {
 	library := filepath.Join(t.TempDir(), "lib.so")
 	require.NoError(t, os.WriteFile(library, nil, 0o600))
 	for e, want := range map[engine][]string{
-		builtin{}:  {"with PYTHONMALLOC=malloc is not needed: the built-in engine sees the small objects of CPython"},
+		builtin{}:  {"--python-malloc is not needed: the built-in engine sees the small objects of CPython"},
 		jemalloc{}: nil,
 		tcmalloc{}: nil,
 	} {

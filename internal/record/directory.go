@@ -41,11 +41,11 @@ func (p *Plan) chooseName() error {
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
-		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another%s", p.Dir, p.withOutput())
+		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another with %s", p.Dir, option.Output)
 	}
 	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list with commas
 		return status.Errorf(status.Failed,
-			"%s: path contains a comma, which jemalloc does not support: choose another%s", p.Dir, p.withOutput())
+			"%s: path contains a comma, which jemalloc does not support: choose another with %s", p.Dir, option.Output)
 	}
 	return nil
 }
@@ -69,16 +69,13 @@ func (p *Plan) outputParent() string {
 	}
 }
 
-// withOutput returns how the user chooses the directory.
-func (p *Plan) withOutput() string { return p.Flags.If(option.Output, " with %s") }
-
 // otherDirectory returns how the user gets around a recording in the directory.
 func (p *Plan) otherDirectory() string {
 	replace := ""
 	if !p.attached {
-		replace = p.Flags.If(option.Replace, ", or remove the recording with %s")
+		replace = ", or remove the recording with " + option.Replace
 	}
-	return p.Flags.If(option.Output, " with %s (%%n in its name is the first free number)") + replace
+	return " with " + option.Output + " (%n in its name is the first free number)" + replace
 }
 
 // answerWithin is the time that the file system of the directory has for each step.

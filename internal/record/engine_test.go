@@ -47,14 +47,14 @@ func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
 	for _, c := range []struct {
 		engine engine
 		o      Options
-		says   string // with the words of an option without a flag
+		says   string
 	}{
-		{jemalloc{}, Options{Signal: "USR2"}, "the signal: "},
-		{jemalloc{}, Options{EveryInuse: 1}, "the interval of bytes in use: "},
-		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, "the interval of allocated bytes with the interval: "},
+		{jemalloc{}, Options{Signal: "USR2"}, "--signal: "},
+		{jemalloc{}, Options{EveryInuse: 1}, "--every-inuse: "},
+		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, "--every-alloc with --every: "},
 		{jemalloc{}, Options{Every: 1}, ""},
 		{jemalloc{}, Options{EveryAlloc: 1}, ""},
-		{tcmalloc{}, Options{SamplePeriod: 1}, "the sample period: "},
+		{tcmalloc{}, Options{SamplePeriod: 1}, "--sample-period: "},
 		{tcmalloc{}, Options{Signal: "USR2", Every: 1, EveryAlloc: 1, EveryInuse: 1}, ""},
 	} {
 		err := c.engine.refuse(&c.o)

@@ -61,12 +61,12 @@ const (
 func (jemalloc) refuse(o *Options) error {
 	switch {
 	case o.Signal != "":
-		return errors.New(o.Flags.Of(option.Signal) + ": jemalloc cannot take snapshots by signal (tcmalloc can)")
+		return errors.New(option.Signal + ": jemalloc cannot take snapshots by signal (tcmalloc can)")
 	case o.EveryInuse > 0:
-		return errors.New(o.Flags.Of(option.EveryInuse) + ": jemalloc has no interval for bytes in use (tcmalloc has)")
+		return errors.New(option.EveryInuse + ": jemalloc has no interval for bytes in use (tcmalloc has)")
 	case o.EveryAlloc > 0 && o.Every > 0:
 		return fmt.Errorf("%s with %s: jemalloc supports only one of them (tcmalloc supports both)",
-			o.Flags.Of(option.EveryAlloc), o.Flags.Of(option.Every))
+			option.EveryAlloc, option.Every)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (e jemalloc) settings(o *Options) []Setting {
 func (e jemalloc) cost(o *Options) string {
 	text := sampledCost(e.period(o))
 	if o.SamplePeriod > 0 && o.SamplePeriod != e.period(o) {
-		text += fmt.Sprintf(" (%s %s rounded to a power of two)", o.Flags.Of(option.SamplePeriod),
+		text += fmt.Sprintf(" (%s %s rounded to a power of two)", option.SamplePeriod,
 			units.RoundBytes(o.SamplePeriod))
 	}
 	return text

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/holders/snapshot"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -78,8 +77,6 @@ type Options struct {
 	// PythonMalloc makes CPython allocate small objects with malloc.
 	PythonMalloc bool
 
-	// Flags are those that messages name.
-	Flags option.Flags
 	// Recorder is the name and version of this program, for the manifest.
 	Recorder string
 	// Env is the program's environment, without Plan.Settings. Nil means that of this process.

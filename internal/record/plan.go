@@ -57,20 +57,20 @@ func (o *Options) check() error {
 		o.KeepBytes < 0:
 		return status.Errorf(status.Failed, "intervals, periods and numbers must not be negative")
 	case o.Every > 0 && o.Every < 10*time.Millisecond:
-		return status.Errorf(status.Failed, "%s %s: the minimum is 10ms", o.Flags.Of(option.Every), o.Every)
+		return status.Errorf(status.Failed, "%s %s: the minimum is 10ms", option.Every, o.Every)
 	case o.Keep == 1 || o.Keep == 2:
-		return status.Errorf(status.Failed, "%s %d: growth needs at least 6 snapshots", o.Flags.Of(option.Keep), o.Keep)
+		return status.Errorf(status.Failed, "%s %d: growth needs at least 6 snapshots", option.Keep, o.Keep)
 	}
 	if o.Signal == "" {
 		return nil
 	}
 	n, err := sig.Number(o.Signal)
 	if err != nil {
-		return status.Errorf(status.Failed, "%s %s: %w", o.Flags.Of(option.Signal), o.Signal, err)
+		return status.Errorf(status.Failed, "%s %s: %w", option.Signal, o.Signal, err)
 	}
 	if sig.Ignored(n) {
 		return status.Errorf(status.Failed, "%s %s: the signal is ignored, and the program would inherit that",
-			o.Flags.Of(option.Signal), o.Signal)
+			option.Signal, o.Signal)
 	}
 	return nil
 }
@@ -98,12 +98,12 @@ func (p *Plan) chooseEngine() error {
 			if err := p.tryEngine(e); err != nil {
 				return &status.Error{Status: status.Failed, Err: err}
 			}
-			p.Why = "selected" + p.Flags.If(option.Engine, " with %s")
+			p.Why = "selected with " + option.Engine
 			return nil
 		}
 	}
 	return status.Errorf(status.Failed, "%s %s: want builtin, tcmalloc, jemalloc or auto",
-		p.Flags.Of(option.Engine), p.Options.Engine)
+		option.Engine, p.Options.Engine)
 }
 
 // chooseAuto selects the first engine that is installed and supports the options.
@@ -131,7 +131,7 @@ func (p *Plan) autoReason(failed []error) string {
 	case len(failed) == 0 && p.runsPython():
 		return "lowest overhead, and lines of Python"
 	case len(failed) == 0:
-		return "lowest overhead; " + p.Flags.Of(option.Engine) + " tcmalloc records every allocation"
+		return "lowest overhead; " + option.Engine + " tcmalloc records every allocation"
 	}
 	return "not " + failed[0].Error()
 }
@@ -176,7 +176,7 @@ func (p *Plan) findLibrary(e external) (Library, error) {
 	want := p.Target.ABI()
 	path, reason := s.FindLibrary(program.System{}, want, p.Env)
 	if path == "" {
-		remedy := "use " + p.Flags.Of(option.Library) + " FILE"
+		remedy := "use " + option.Library + " FILE"
 		if want.Libc != "musl" || (program.System{}).Release().ID == "alpine" {
 			remedy = s.Install(program.System{}, p.Env) + ", or " + remedy
 		}
@@ -195,7 +195,7 @@ func (p *Plan) configure() {
 	p.When = p.engine.when(&p.Options)
 	p.Hints = append(p.Hints, p.runtimeHints()...)
 	if p.PythonMalloc && p.engine.seesPython() {
-		p.note("%s is not needed: the built-in engine sees the small objects of CPython", p.Flags.Of(option.PythonMalloc))
+		p.note("%s is not needed: the built-in engine sees the small objects of CPython", option.PythonMalloc)
 	}
 	if err := preloadfile.Check(p.Library.Path); err != nil {
 		p.note("another user can replace %s: %v", p.Library.Path, err)

@@ -136,7 +136,7 @@ func (p *Plan) newLooks() *looks.Looks {
 		return nil
 	}
 	l := looks.New(looks.Options{
-		Every: p.HoldersEvery, Half: p.receiver.Half, Guard: p.Guard, Flags: p.Flags, Tell: p.tell,
+		Every: p.HoldersEvery, Half: p.receiver.Half, Guard: p.Guard, Tell: p.tell,
 	})
 	p.receiver.Leaving(l.Leaving)
 	return l
@@ -145,9 +145,9 @@ func (p *Plan) newLooks() *looks.Looks {
 // childrenHint tells the user how to record more processes.
 func (p *Plan) childrenHint() string {
 	if p.Scope == MainOnly {
-		return p.Flags.If(option.MainOnly, " (without %s, those that run the same program are recorded)")
+		return " (without " + option.MainOnly + ", those that run the same program are recorded)"
 	}
-	return p.Flags.If(option.FollowChildren, " (%s records other programs, too)")
+	return " (" + option.FollowChildren + " records other programs, too)"
 }
 
 // loaded returns the path of the library that each process maps that can be recorded, or "" if it

@@ -142,7 +142,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 			r.forward(s)
 		case <-timeout:
 			r.plan.tell("%s %s is over: the program is ended with SIGTERM; unless it handles that, the exit status is 143",
-				r.plan.Flags.Of(option.Duration), r.plan.Duration)
+				option.Duration, r.plan.Duration)
 			r.forward(unix.SIGTERM)
 			late = time.After(patience)
 		case <-late:

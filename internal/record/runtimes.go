@@ -76,16 +76,16 @@ func (p *Plan) runtimeHints() []string {
 	case p.runsPython():
 		if !p.engine.seesPython() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
 			return []string{"no lines of Python are named, and its objects of up to 512 bytes are not seen: the built-in " +
-				"engine does both" + p.Flags.If(option.Engine, " (without %s)")}
+				"engine does both (without " + option.Engine + ")"}
 		}
 	case base == "node" || base == "nodejs":
 		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")
 		if !p.engine.seesGenerated() {
 			return []string{p.Engine + " shows no JavaScript functions; the built-in engine and tcmalloc do" +
-				p.Flags.If(option.JIT, ", with %s")}
+				", with " + option.JIT}
 		}
 		if !p.JIT && !strings.Contains(options, "--perf-basic-prof") {
-			return []string{"use " + p.Flags.Of(option.JIT) + " to see the names of JavaScript functions"}
+			return []string{"use " + option.JIT + " to see the names of JavaScript functions"}
 		}
 	}
 	return nil

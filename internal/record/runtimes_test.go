@@ -9,14 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // TestHintsAtJavaScript: --jit is advised for Node, unless the user has asked for the names of generated
 // code. Under an engine that shows no JavaScript the hint is to use another one.
 func TestHintsAtJavaScript(t *testing.T) {
-	flags := option.Flags{option.JIT: "--jit"}
 	const use, other = "use --jit to see the names of JavaScript functions",
 		"jemalloc shows no JavaScript functions; the built-in engine and tcmalloc do, with --jit"
 	for _, c := range []struct {
@@ -35,7 +33,6 @@ func TestHintsAtJavaScript(t *testing.T) {
 		{jemalloc{}, "node", Options{JIT: true}, []string{other}},
 		{jemalloc{}, "server", Options{}, nil},
 	} {
-		c.o.Flags = flags
 		p := &Plan{Options: c.o, Engine: c.engine.name(), engine: c.engine}
 		p.Target = program.Target{Path: "/usr/bin/" + c.exe, Exe: "/usr/bin/" + c.exe}
 		assert.Equal(t, c.want, p.runtimeHints(), "%s %s %v", c.engine.name(), c.exe, c.o)

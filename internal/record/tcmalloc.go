@@ -51,7 +51,7 @@ func (tcmalloc) version(path string) string { return program.VersionIn(path, gpe
 
 func (tcmalloc) refuse(o *Options) error {
 	if o.SamplePeriod > 0 {
-		return errors.New(o.Flags.Of(option.SamplePeriod) + ": tcmalloc's heap profiler does not sample (jemalloc does)")
+		return errors.New(option.SamplePeriod + ": tcmalloc's heap profiler does not sample (jemalloc does)")
 	}
 	return nil
 }

@@ -30,8 +30,6 @@ type Options struct {
 	Insecure bool
 	// Timeout limits one request; 0 means no limit.
 	Timeout time.Duration
-	// Flags are those that messages name.
-	Flags option.Flags
 	// NotFound returns a hint for a URL at which there is nothing. It may be nil.
 	NotFound func(*url.URL) string
 }
@@ -40,9 +38,9 @@ type Options struct {
 func (o *Options) Check() error {
 	switch {
 	case o.Timeout < 0:
-		return fmt.Errorf("%s must not be negative", o.Flags.Of(option.Timeout))
+		return fmt.Errorf("%s must not be negative", option.Timeout)
 	case o.Insecure && o.CACert != "":
-		return fmt.Errorf("%s and %s exclude each other", o.Flags.Of(option.CACert), o.Flags.Of(option.Insecure))
+		return fmt.Errorf("%s and %s exclude each other", option.CACert, option.Insecure)
 	}
 	return nil
 }
@@ -60,11 +58,11 @@ func NewClient(o *Options) (*Client, error) {
 	if o.CACert != "" {
 		pem, err := infile.ReadSmall(o.CACert)
 		if err != nil {
-			return nil, &option.Error{Option: option.CACert, Err: err}
+			return nil, fmt.Errorf("%s: %w", option.CACert, err)
 		}
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(pem) {
-			return nil, &option.Error{Option: option.CACert, Err: fmt.Errorf("%s has no certificate in PEM form", o.CACert)}
+			return nil, fmt.Errorf("%s: %s has no certificate in PEM form", option.CACert, o.CACert)
 		}
 		transport.TLSClientConfig.RootCAs = roots
 	}
@@ -217,7 +215,7 @@ func isDialTimeout(err error) bool {
 func (c *Client) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errTimeout) {
-			return fmt.Errorf("%w within %s%s", errTimeout, c.Timeout, c.Flags.If(option.Timeout, " (%s)"))
+			return fmt.Errorf("%w within %s%s", errTimeout, c.Timeout, " ("+option.Timeout+")")
 		}
 		return cause
 	}
@@ -235,7 +233,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 		return refused
 	case errors.As(err, &certificate):
 		return Refuse("the certificate of the service is not valid: %w; %s names one to trust, %s trusts every one",
-			certificate.Err, c.Flags.Of(option.CACert), c.Flags.Of(option.Insecure))
+			certificate.Err, option.CACert, option.Insecure)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return ErrEndsEarly
 	case errors.As(err, &dial) && dial.Op == "proxyconnect":

@@ -56,7 +56,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.Answer.Read(p)
 	if a.n += int64(n); a.n > a.client.MaxSize {
 		return 0, request.Refuse("more than %s: is this a heap profile? %s sets the limit",
-			units.RoundBytes(a.client.MaxSize), a.client.Flags.Of(option.MaxSize))
+			units.RoundBytes(a.client.MaxSize), option.MaxSize)
 	}
 	return n, err
 }

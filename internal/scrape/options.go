@@ -3,7 +3,6 @@ package scrape
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -59,9 +58,9 @@ func (o *Options) check() error {
 	case o.Every < 0 || o.Duration < 0 || o.Wait < 0 || o.Keep < 0:
 		return errors.New("times and numbers must not be negative")
 	case o.Every > 0 && o.Every < MinEvery:
-		return &option.Error{Option: option.Every, Value: o.Every.String(), Err: fmt.Errorf("the minimum is %s", MinEvery)}
+		return fmt.Errorf("%s %s: the minimum is %s", option.Every, o.Every, MinEvery)
 	case o.Keep == 1 || o.Keep == 2:
-		return &option.Error{Option: option.Keep, Value: strconv.Itoa(o.Keep), Err: errTooFew}
+		return fmt.Errorf("%s %d: %w", option.Keep, o.Keep, errTooFew)
 	}
 	return o.Options.Check()
 }

@@ -153,7 +153,7 @@ func TestServiceWithoutGoroutines(t *testing.T) {
 	require.Len(t, r.mustDo().Snapshots, 3)
 	require.Equal(t, 1, asked)
 	require.Equal(t, []string{s.URL + "/debug/pprof/goroutine is left out: 403 Forbidden: " +
-		"if the service wants credentials, send them with the header 'Authorization: …'"}, r.notes)
+		"if the service wants credentials, send them with --header 'Authorization: …'"}, r.notes)
 }
 
 // TestGoroutinesComeLater: a failure that may pass does not leave out goroutine profiles.

@@ -23,7 +23,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/request"
 	"github.com/heaplapse/heaplapse/internal/scrape"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -162,7 +161,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"not a Go service": {"", http.NotFound, `/debug/pprof/heap: 404 Not Found: a Go service has heap profiles there if it imports net/http/pprof \(import _ "net/http/pprof"\); of other services, give the full URL of the heap profile$`},
 		"not there":        {"/x", http.NotFound, `/x: 404 Not Found: is this the URL of a heap profile\?$`},
-		"no credentials":   {"/x", fails(401, "Unauthorized"), `/x: 401 Unauthorized: if the service wants credentials, send them with the header 'Authorization: …'$`},
+		"no credentials":   {"/x", fails(401, "Unauthorized"), `/x: 401 Unauthorized: if the service wants credentials, send them with --header 'Authorization: …'$`},
 		"forbidden":        {"/x", fails(403, "heap profiling not activated\nx"), `/x: 403 Forbidden, "heap profiling not activated": if the service`},
 		"teapot":           {"/x", fails(418, "\x1b[31m"), `/x: 418 I'm a teapot, "\[31m"$`},
 		"half a profile":   {"/x", text("text/plain", string(snapshotText(t, 9)[:3000])), `/x: the answer ends early$`},
@@ -170,7 +169,7 @@ func TestRefusals(t *testing.T) {
 		"a page, untyped":  {"/x", text("application/octet-stream", "\n<!DOCTYPE html><p>"), `an HTML page`},
 		"JSON":             {"/x", text("application/json", "{}"), `/x: the answer: not a heap snapshot: a JSON file`},
 		"compressed junk":  {"/x", text("", "\x1f\x8bjunk"), `/x: the answer`},
-		"too large":        {"/x", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, io.LimitReader(endless{}, 2<<20)) }, `/x: more than 1 MiB: is this a heap profile\? the size limit sets the limit$`},
+		"too large":        {"/x", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, io.LimitReader(endless{}, 2<<20)) }, `/x: more than 1 MiB: is this a heap profile\? --max-size sets the limit$`},
 		"redirected for ever": {"/x", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/x", http.StatusFound)
 		}, `/x: more than 10 redirects$`},
@@ -265,7 +264,7 @@ func TestNothingListens(t *testing.T) {
 	require.NoDirExists(t, r.Dir)
 
 	r = newRun(t, "http://127.0.0.1:1/heap")
-	r.Wait, r.Flags = time.Millisecond, option.Flags{option.Wait: "--wait"}
+	r.Wait = time.Millisecond
 	r.do()
 	require.ErrorContains(t, r.err, "http://127.0.0.1:1/heap: connection refused; gave up after ")
 	require.ErrorContains(t, r.err, " (--wait 1ms)"+unreachable)
@@ -289,7 +288,7 @@ func TestTimeout(t *testing.T) {
 		r := newRun(t, s.URL+"/heap")
 		r.Timeout = 100 * time.Millisecond
 		r.do()
-		require.EqualError(t, r.err, s.URL+"/heap: no whole answer within 100ms"+unreachable)
+		require.EqualError(t, r.err, s.URL+"/heap: no whole answer within 100ms (--timeout)"+unreachable)
 		require.NoDirExists(t, r.Dir)
 	}
 }
@@ -459,7 +458,7 @@ func TestCertificates(t *testing.T) {
 		return r.err
 	}
 	require.ErrorContains(t, try(func(*run) {}), "/heap: the certificate of the service is not valid: x509: certificate signed by unknown authority; "+
-		"a file of certificates names one to trust, no check of certificates trusts every one")
+		"--cacert names one to trust, --insecure trusts every one")
 	require.NoError(t, try(func(r *run) { r.CACert = ca }))
 	require.NoError(t, try(func(r *run) { r.Insecure = true }))
 	require.ErrorContains(t, try(func(r *run) { r.CACert, r.Insecure = ca, true }), "exclude each other")
@@ -511,7 +510,7 @@ func TestDirectory(t *testing.T) {
 	r.serve(1, func(w http.ResponseWriter, n int) { _, _ = w.Write(snapshotText(t, n)) })
 	r.mustDo()
 	r.do()
-	require.EqualError(t, r.err, r.Dir+" already holds a recording: choose another directory")
+	require.EqualError(t, r.err, r.Dir+" already holds a recording: choose another directory with -o")
 
 	r = newRun(t)
 	require.NoError(t, os.WriteFile(r.Dir, nil, 0o600))

@@ -49,7 +49,7 @@ func newStore(o *Options, services []*service) (*store, error) {
 		s.dir = outdir.Fresh(s.unnamed)
 	}
 	if outdir.HasRecording(s.dir) {
-		return nil, fmt.Errorf("%s already holds a recording: choose another directory%s", s.dir, o.Flags.If(option.Output, " with %s"))
+		return nil, fmt.Errorf("%s already holds a recording: choose another directory%s", s.dir, " with "+option.Output)
 	}
 	return s, nil
 }

@@ -50,8 +50,6 @@ type Options struct {
 	Half func(pid int) uint32
 	// Guard removes the copies of processes if heaplapse is killed. It is closed with the last look.
 	Guard *snapshot.Guard
-	// Flags are those that messages name, and Tell is called with them.
-	Flags option.Flags
 	Tell  func(format string, args ...any)
 }
 
@@ -211,7 +209,7 @@ func (l *Looks) refuse(pid int) error {
 	}
 	return &snapshot.Refusal{
 		Reason: fmt.Sprintf("it has %s, and would be stopped for some 50 ms and more", size),
-		Remedy: l.Flags.Of(option.HoldersEvery) + " looks anyway",
+		Remedy: option.HoldersEvery + " looks anyway",
 	}
 }
 

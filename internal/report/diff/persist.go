@@ -61,7 +61,7 @@ func (d *Persist) table(p *text.Printer) {
 		for i := range d.Rows[len(shown):] {
 			sum += d.Rows[len(shown)+i].Stayed
 		}
-		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(d.Flags, len(d.Rows)))
+		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(len(d.Rows)))
 	}
 }
 

@@ -152,7 +152,7 @@ func (d *Report) tiers(p *text.Printer) {
 	if d.ForeignShare() > 0.15 {
 		p.Linef(
 			"         more than 15 %% of the bytes have no match in the other snapshot: the call paths are not comparable; try %s module",
-			d.Flags.Of(option.GroupBy),
+			option.GroupBy,
 		)
 	}
 }
@@ -269,7 +269,7 @@ func (d *Report) rest(p *text.Printer, shown int) {
 		sum += delta.InuseBytes
 	}
 	if n := len(d.Rows) - shown; n > 0 {
-		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(d.Flags, len(d.Rows)))
+		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum), text.ShowAll(len(d.Rows)))
 	}
 	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
 		p.Linef("… and %s at sites that the files do not list", units.SignedBytes(h.InuseBytes))

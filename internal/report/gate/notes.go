@@ -20,16 +20,16 @@ func (g *Report) notes() []string {
 	out := []string{}
 	if g.FirstRun {
 		out = append(out, "a later run is compared with this one once it is saved"+
-			g.Flags.If(option.RequireBaseline, "; %s makes a missing baseline an error"))
+			"; "+option.RequireBaseline+" makes a missing baseline an error")
 	}
 	if g.Total.Status == gate.Regressed && len(g.with(gate.Regressed)) > 0 {
 		out = append(out, "the heap as a whole regressed without the functions that regressed, too")
 	}
 	for i := range g.Notes {
-		out = append(out, noteText(&g.Notes[i], g.Flags))
+		out = append(out, noteText(&g.Notes[i]))
 	}
 	if slices.ContainsFunc(g.Rows, hiddenBySampling) || g.Total.Status == gate.Changed && hiddenBySampling(g.Total) {
-		out = append(out, "sampling hides some changes: "+g.Flags.Of(option.SamplePeriod)+
+		out = append(out, "sampling hides some changes: "+option.SamplePeriod+
 			" 16KiB sees smaller ones; it must be the same in all runs")
 	}
 	if g.Losses != nil {
@@ -49,7 +49,7 @@ func hiddenBySampling(r gate.Row) bool {
 }
 
 // noteText returns a note as text.
-func noteText(n *gate.Note, f option.Flags) string {
+func noteText(n *gate.Note) string {
 	switch n.Kind {
 	case gate.NoteDuplicateRuns:
 		if n.Count == 1 {
@@ -59,7 +59,7 @@ func noteText(n *gate.Note, f option.Flags) string {
 	case gate.NoteCurrentAmongBaselines:
 		return "the current run is also in the baseline set; it is left out there"
 	case gate.NoteForced:
-		return "compared only because of " + f.Of(option.Force) + ": " + mismatchText(n.Mismatch, f)
+		return "compared only because of " + option.Force + ": " + mismatchText(n.Mismatch)
 	case gate.NoteOfRun:
 		return "current run: " + n.Text
 	case gate.NoteFailedRun:
@@ -84,12 +84,12 @@ func noteText(n *gate.Note, f option.Flags) string {
 		return slopesText(n)
 	case gate.NoteAllocatedOmitted:
 		if n.Count == n.Of {
-			return "allocated bytes are not compared: no earlier run has an amount of work" + f.If(option.Work, " (%s)")
+			return "allocated bytes are not compared: no earlier run has an amount of work (" + option.Work + ")"
 		}
 		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work",
-			n.Count, n.Of) + f.If(option.Work, " (%s)")
+			n.Count, n.Of) + " (" + option.Work + ")"
 	case gate.NoteNoWork:
-		return "allocated bytes are not compared: the current run has no amount of work" + f.If(option.Work, " (%s)")
+		return "allocated bytes are not compared: the current run has no amount of work (" + option.Work + ")"
 	case gate.NoteTruncatedRun:
 		return fmt.Sprintf("%s: its snapshots are truncated: a call path that is not listed may have up to %s", n.Run,
 			units.Bytes(n.Bytes))
@@ -135,16 +135,16 @@ func length(seconds float64) string {
 }
 
 // NotComparable is the reason why runs are not comparable, and what to do.
-func NotComparable(e *gate.NotComparableError, f option.Flags) string {
+func NotComparable(e *gate.NotComparableError) string {
 	parts := make([]string, len(e.Mismatches))
 	for i := range e.Mismatches {
-		parts[i] = mismatchText(&e.Mismatches[i], f)
+		parts[i] = mismatchText(&e.Mismatches[i])
 	}
-	return "not comparable: " + strings.Join(parts, "; ") + mismatchRemedy(e.Mismatches, f)
+	return "not comparable: " + strings.Join(parts, "; ") + mismatchRemedy(e.Mismatches)
 }
 
 // mismatchRemedy is what makes runs comparable.
-func mismatchRemedy(list []gate.Mismatch, f option.Flags) string {
+func mismatchRemedy(list []gate.Mismatch) string {
 	is := func(kind gate.MismatchKind) bool {
 		return slices.ContainsFunc(list, func(m gate.Mismatch) bool { return m.Kind == kind })
 	}
@@ -152,18 +152,18 @@ func mismatchRemedy(list []gate.Mismatch, f option.Flags) string {
 	case is(gate.MismatchSnapshots):
 		return "; record for longer"
 	case is(gate.MismatchWorkload):
-		return f.If(option.Workload, "; if the work is the same, give it one name for gate and for baseline save (%s NAME)") +
-			f.If(option.Force, ", or %s compares it once")
+		return "; if the work is the same, give it one name for gate and for baseline save (" + option.Workload +
+			" NAME), or " + option.Force + " compares it once"
 	case is(gate.MismatchFormat):
-		return f.If(option.Engine, "; record the run and its baselines with the same engine (%s), or begin a new baseline set") +
-			f.If(option.Force, "; %s compares anyway")
+		return "; record the run and its baselines with the same engine (" + option.Engine + "), or begin a new baseline set; " +
+			option.Force + " compares anyway"
 	}
-	return f.If(option.Force, "; %s compares anyway")
+	return "; " + option.Force + " compares anyway"
 }
 
 // mismatchText is the runs that a mismatch is about, and the reason.
-func mismatchText(m *gate.Mismatch, f option.Flags) string {
-	reason := reasonText(m, f)
+func mismatchText(m *gate.Mismatch) string {
+	reason := reasonText(m)
 	switch n := len(m.Runs); n {
 	case 0:
 		return reason
@@ -174,7 +174,7 @@ func mismatchText(m *gate.Mismatch, f option.Flags) string {
 	}
 }
 
-func reasonText(m *gate.Mismatch, f option.Flags) string {
+func reasonText(m *gate.Mismatch) string {
 	switch m.Kind {
 	case gate.MismatchSnapshots:
 		return TooFewSnapshots(m.Snapshots, m.Least)
@@ -186,7 +186,7 @@ func reasonText(m *gate.Mismatch, f option.Flags) string {
 	case gate.MismatchWorkload:
 		return fmt.Sprintf("its workload is %q, that of the current run is %q", m.Earlier, m.Current)
 	case gate.MismatchUnrelated:
-		return unrelatedText(m, f)
+		return unrelatedText(m)
 	}
 	return string(m.Kind)
 }
@@ -199,11 +199,11 @@ func recordedAs(format, engine string) string {
 	return fmt.Sprintf("by %s (%s)", engine, format)
 }
 
-func unrelatedText(m *gate.Mismatch, f option.Flags) string {
+func unrelatedText(m *gate.Mismatch) string {
 	none := units.Percent(m.Share) + " of the bytes have no match in the other run: "
 	if m.Earlier == m.Current {
-		return none + "it is another program, or the program was rebuilt and the earlier snapshots lost their names" +
-			f.If(option.BaselineSave, " (%s keeps them)")
+		return none + "it is another program, or the program was rebuilt and the earlier snapshots lost their names (" +
+			option.BaselineSave + " keeps them)"
 	}
 	return none + fmt.Sprintf("the earlier run is of %s, the current one of %s; after an upgrade, begin a new baseline set",
 		m.Earlier, m.Current)
@@ -223,7 +223,7 @@ func (g *Report) unmatchedReason() string {
 	if g.mostlyUnnamed() {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
 			"If the earlier runs are snapshots, their program may have been rebuilt since" +
-			g.Flags.If(option.BaselineSave, "; %s keeps the names")
+			"; " + option.BaselineSave + " keeps the names"
 	}
 	return "of the bytes are on call paths that only the current run or only the latest baseline has: " +
 		"functions are new, gone, renamed, or called by others. " +

@@ -57,6 +57,15 @@ func TestNoteTexts(t *testing.T) {
 	require.Contains(t, render(t, withConfig, "txt"), "note: thresholds and suppressions are those of nightly.yaml\n")
 }
 
+// remedies are what makes runs with a mismatch comparable.
+var remedies = map[gate.MismatchKind]string{
+	gate.MismatchFormat: "; record the run and its baselines with the same engine (--engine), or begin a new baseline set; --force compares anyway",
+	gate.MismatchPeriod: "; --force compares anyway",
+	gate.MismatchWorkload: "; if the work is the same, give it one name for gate and for baseline save (--workload NAME)" +
+		", or --force compares it once",
+	gate.MismatchUnrelated: "; --force compares anyway",
+}
+
 // TestNotComparableTexts has every kind of mismatch.
 func TestNotComparableTexts(t *testing.T) {
 	runs := []string{"night02"}
@@ -73,7 +82,7 @@ func TestNotComparableTexts(t *testing.T) {
 		},
 		{gate.Mismatch{Kind: gate.MismatchPeriod, Runs: runs, EarlierPeriod: 524288}, "night02: samples every 524288 bytes, and the current run records every allocation"},
 		{gate.Mismatch{Kind: gate.MismatchWorkload, Runs: []string{"a", "b"}, Earlier: "x", Current: "y"}, `a and 1 more: its workload is "x", that of the current run is "y"`},
-		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names"},
+		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names (heaplapse baseline save keeps them)"},
 		{
 			gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97, Earlier: "python3.11 571d98e0", Current: "python3.11 a7516ae8"},
 			"97 % of the bytes have no match in the other run: the earlier run is of python3.11 571d98e0, the current one of python3.11 a7516ae8; " +
@@ -81,8 +90,8 @@ func TestNotComparableTexts(t *testing.T) {
 		},
 	} {
 		e := &gate.NotComparableError{Mismatches: []gate.Mismatch{c.mismatch}}
-		require.Equal(t, "not comparable: "+c.want, gatereport.NotComparable(e, nil))
+		require.Equal(t, "not comparable: "+c.want+remedies[c.mismatch.Kind], gatereport.NotComparable(e))
 	}
 	two := &gate.NotComparableError{Mismatches: []gate.Mismatch{{Kind: gate.MismatchFormat, Runs: runs, Earlier: "a", Current: "b"}, {Kind: gate.MismatchPeriod, Runs: runs, CurrentPeriod: 4096}}}
-	require.Equal(t, "not comparable: night02: recorded as a, and the current run as b; night02: records every allocation, and the current run samples every 4096 bytes", gatereport.NotComparable(two, nil))
+	require.Equal(t, "not comparable: night02: recorded as a, and the current run as b; night02: records every allocation, and the current run samples every 4096 bytes"+remedies[gate.MismatchFormat], gatereport.NotComparable(two))
 }

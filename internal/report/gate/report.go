@@ -8,7 +8,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -35,8 +34,6 @@ type Report struct {
 	Config string
 	// Losses are what other tools found; it may be nil.
 	Losses *evidence.Index
-	// Flags are those that texts advise.
-	Flags option.Flags
 	// Style is how Text looks on a terminal. Its width does not count: a log has one, too.
 	Style text.Style
 }

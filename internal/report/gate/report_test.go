@@ -18,7 +18,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/suppress"
-	"github.com/heaplapse/heaplapse/internal/option"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -273,7 +272,6 @@ func TestThresholdsThatAreNotReached(t *testing.T) {
 		changed.Thresholds.Share = 0.05
 		result.Rows = []gate.Row{changed}
 		g := rendered(result)
-		g.Flags = option.Flags{option.Regression: "--bytes"}
 		require.Contains(t, render(t, g, "txt"), "\n       does not fail: "+want+"\n")
 	}
 }
@@ -352,10 +350,7 @@ func render(t *testing.T, g *gatereport.Report, form string) string {
 }
 
 func rendered(result *gate.Result) *gatereport.Report {
-	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3", Flags: option.Flags{
-		option.Force: "--force", option.Work: "--work", option.Top: "--top", option.TextOutput: "--text -",
-		option.GateCommand: "heaplapse gate", option.BaselineSave: "heaplapse baseline save",
-	}}
+	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3"}
 }
 
 // TestGoldenFiles compares every form of every result with its golden file.

@@ -29,7 +29,7 @@ func (g *Report) regressions(p *text.Printer) {
 		}
 	}
 	if n := len(rows) - len(shown); n > 0 {
-		p.Linef("     … and %d more%s", n, text.ShowAll(g.Flags, len(rows)))
+		p.Linef("     … and %d more%s", n, text.ShowAll(len(rows)))
 	}
 }
 
@@ -126,7 +126,7 @@ func (g *Report) brief(p *text.Printer, title string, rows []*gate.Row) {
 		}
 	}
 	if n := len(rows) - len(shown); n > 0 {
-		p.Linef("     … and %d more%s", n, text.ShowAll(g.Flags, len(rows)))
+		p.Linef("     … and %d more%s", n, text.ShowAll(len(rows)))
 	}
 }
 
@@ -242,7 +242,7 @@ func (g *Report) small(r *gate.Row) string {
 	}
 	switch t := r.Thresholds; {
 	case rest < t.Bytes:
-		return "does not fail: it is less than " + units.Bytes(t.Bytes) + g.Flags.If(option.Regression, " (%s)")
+		return "does not fail: it is less than " + units.Bytes(t.Bytes) + " (" + option.Regression + ")"
 	case rest < t.Share*heap:
 		return fmt.Sprintf("does not fail: it is less than %g %% of the heap", 100*t.Share)
 	case 100*rest < t.Percent*before:

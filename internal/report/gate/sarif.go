@@ -157,7 +157,7 @@ func (g *Report) SARIF(w io.Writer) error {
 		ColumnKind:  "unicodeCodePoints",
 		Results:     []sarifResult{},
 	}
-	help := " Run " + g.Flags.Of(option.GateCommand) + " with " + g.Flags.Of(option.TextOutput) + " for the evidence."
+	help := " Run " + option.GateCommand + " with " + option.TextOutput + " for the evidence."
 	for _, rule := range sarifRules {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full},

@@ -34,7 +34,7 @@ func (g *Report) explained() ([]selected, error) {
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
 		if rank < 1 || rank > len(sites) {
 			return nil, fmt.Errorf("%s %d: the table has %s; use a part of its name to explain any other site",
-				g.Flags.Of(option.Explain), rank, units.Count(len(sites), "site"))
+				option.Explain, rank, units.Count(len(sites), "site"))
 		}
 		return []selected{{site: &sites[rank-1], rank: rank, view: g.Describe(&sites[rank-1])}}, nil
 	}
@@ -63,11 +63,11 @@ func (g *Report) explained() ([]selected, error) {
 	switch {
 	case len(out) == 0 && err != nil:
 		return nil, fmt.Errorf("%s: no site has this name, and it is not a regular expression: %w",
-			g.Flags.Of(option.Explain), err)
+			option.Explain, err)
 	case len(out) == 0:
 		return nil, fmt.Errorf(
 			"%s %s: no judged site has this name, and no caller of a site in the table; %s lists all functions, %s stack judges each call path",
-			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.TopCommand), g.Flags.Of(option.GroupBy),
+			option.Explain, text.Clean(g.Explain), option.TopCommand, option.GroupBy,
 		)
 	}
 	return out, nil
@@ -121,7 +121,7 @@ func (g *Report) explain(p *text.Printer) error {
 	if n := len(sites) - len(shown); n > 0 {
 		p.Linef("")
 		p.Linef("… and %s with this name%s", units.Count(n, "more site"),
-			g.Flags.If(option.Top, ": %s %d explains them", len(sites)))
+			fmt.Sprintf(": %s %d explains them", option.Top, len(sites)))
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 	"github.com/heaplapse/heaplapse/internal/report/measure"
@@ -195,7 +194,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Reason: r.Why.String(), DataMissing: r.Why.DataMissing(),
 		BytesPerHour: g.perHour(r.Total.Slope), LeastSeen: g.perHour(r.LeastRateSeen),
 		Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
-		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
+		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
 		Limit:     g.forecast(), Notes: g.Notes(false), Causes: g.causesJSON(factor),
 		Unnamed:  siteview.Unnamed{Unnamed: g.Unnamed}.JSON(),
@@ -282,7 +281,7 @@ func visible(values []int64, shown []bool) []*int64 {
 }
 
 // seriesOf describes the snapshots of a series.
-func seriesOf(s *series.Series, f option.Flags) seriesJSON {
+func seriesOf(s *series.Series) seriesJSON {
 	out := seriesJSON{Clock: s.Clock.Source.String(), Snapshots: []snapshotJSON{}, Warnings: []string{}}
 	for i, h := range s.Heads {
 		j := snapshotJSON{
@@ -298,7 +297,7 @@ func seriesOf(s *series.Series, f option.Flags) seriesJSON {
 		}
 		out.Snapshots = append(out.Snapshots, j)
 	}
-	for _, w := range text.Advise(pipeline.AllWarnings(s), f) {
+	for _, w := range text.Advise(pipeline.AllWarnings(s)) {
 		out.Warnings = append(out.Warnings, w.Error())
 	}
 	return out

@@ -72,7 +72,7 @@ func (g *Report) markdownTable(p *text.Printer) {
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
 		p.Linef("… and %s%s.", units.Count(n, "more site"),
-			g.Flags.If(option.Top, ": `%s %d` shows them", len(g.Result.Sites)))
+			fmt.Sprintf(": `%s %d` shows them", option.Top, len(g.Result.Sites)))
 	}
 }
 

@@ -129,7 +129,7 @@ func (g *Report) unseen() string {
 func (g *Report) closer() string {
 	const fine = 64 << 10 // bytes
 	if last := g.Series.Heads[g.Result.Last]; last.Format.Sampled() && last.Period > fine {
-		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")
+		return "record for longer, with more samples (" + option.SamplePeriod + " 64KiB)"
 	}
 	return "record for longer"
 }
@@ -182,7 +182,7 @@ func (g *Report) Notes(page bool) []string {
 	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(out, fmt.Sprintf("%s grew too little to be judged, by %s in total: use %s 64KiB to judge small sites, or "+
 			"%s file or module to judge them together", units.Count(r.Small, "site"), units.Bytes(r.SmallBytes),
-			g.Flags.Of(option.MinBytes), g.Flags.Of(option.GroupBy)))
+			option.MinBytes, option.GroupBy))
 	}
 	if note := g.sites().Lineless(g.rows()); note != "" {
 		out = append(out, note)
@@ -216,7 +216,7 @@ func (g *Report) whyStable(s *growth.Site) string {
 // Warnings are the warnings of the series, and one of each kind in its files.
 func (g *Report) Warnings() []string {
 	out := []string{}
-	for _, w := range pipeline.GroupWarnings(text.Advise(pipeline.AllWarnings(g.Series), g.Flags)) {
+	for _, w := range pipeline.GroupWarnings(text.Advise(pipeline.AllWarnings(g.Series))) {
 		out = append(out, text.Message(w.Text()))
 	}
 	return out

@@ -15,7 +15,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
@@ -114,7 +113,6 @@ func TestWhatMayBeMissed(t *testing.T) {
 
 	last := g.Series.Heads[g.Result.Last]
 	last.Format, last.Period = heapfile.FormatHeapV2, 128<<10
-	g.Flags = option.Flags{option.SamplePeriod: "--sample-period"}
 	require.Equal(t, note+", with more samples (--sample-period 64KiB)", g.Notes(false)[0])
 	last.Period = 64 << 10
 	require.Equal(t, note, g.Notes(false)[0])
@@ -123,15 +121,14 @@ func TestWhatMayBeMissed(t *testing.T) {
 	require.NotContains(t, strings.Join(g.Notes(false), "\n"), "may be missed", "no time has passed")
 }
 
-// TestWarningsGetAdvice: packages below report know no flags.
+// TestWarningsGetAdvice: what to do is added to a warning.
 func TestWarningsGetAdvice(t *testing.T) {
 	s := &series.Series{Warnings: []heapfile.Warning{
 		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote snapshots"},
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
-	got := text.Advise(pipeline.AllWarnings(s), option.Flags{option.Process: "--process", option.GrowthCommand: "heaplapse growth"})
+	got := text.Advise(pipeline.AllWarnings(s))
 	require.Equal(t, "several processes wrote snapshots (--process chooses another; heaplapse growth judges all)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
 	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")
-	require.Equal(t, "several processes wrote snapshots", text.Advise(pipeline.AllWarnings(s), nil)[0].Error())
 }

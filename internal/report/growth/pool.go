@@ -36,7 +36,7 @@ func (g *Report) elsewhere() (out []string) {
 			name := text.Clean(p.Name())
 			line := fmt.Sprintf("leaks in process %s: %s, %s, chance of a leak: %s", name, d.heading,
 				units.SignedBytes(float64(s.Gained)), text.Percent(s.Confidence))
-			out = append(out, line+g.Flags.If(option.Process, "; %s %s shows it", name))
+			out = append(out, line+fmt.Sprintf("; %s %s shows it", option.Process, name))
 		}
 	}
 	return out

@@ -10,7 +10,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -44,7 +43,6 @@ func TestLeaksOfOtherProcesses(t *testing.T) {
 		Judged:    &pipeline.Judged{Series: &series.Series{}, Result: &growth.Result{}},
 		Processes: []Process{{Judged: &processes.Judged{}, Shown: true}, process(12), process(13)},
 	}
-	g.Flags = option.Flags{option.Process: "--process"}
 	require.Equal(t, []string{
 		"leaks in process 12: seen a.py:1, +2.00 MiB, chance of a leak: 90 %; --process 12 shows it",
 		"leaks in process 12: keep b.py:2, +2.00 MiB, chance of a leak: 78 %; --process 12 shows it",

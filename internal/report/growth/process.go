@@ -172,5 +172,5 @@ func (g *Report) markdownProcesses(p *text.Printer) {
 // shown is the process that the lines below it are about.
 func (g *Report) shown() string {
 	return fmt.Sprintf("process %s%s", text.Clean(g.Series.Process.Name()),
-		g.Flags.If(option.Process, " (%s shows another)"))
+		" ("+option.Process+" shows another)")
 }

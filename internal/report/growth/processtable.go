@@ -83,7 +83,7 @@ func (g *Report) processTable() *processtable.Table {
 		return nil
 	}
 	unit, _ := g.RateUnit()
-	return &processtable.Table{Rows: rows, Unit: unit, UnitTitle: rateHeading(unit), Flags: g.Flags}
+	return &processtable.Table{Rows: rows, Unit: unit, UnitTitle: rateHeading(unit)}
 }
 
 // ProcessTable are the lines of the table of at most n processes; none if there is only one.

@@ -132,7 +132,7 @@ func (g *Report) Text(w io.Writer) error {
 	for _, line := range g.resident(g.width()) {
 		p.Linef("%s", line)
 	}
-	siteview.Unnamed{Unnamed: g.Unnamed}.Text(p, g.Flags)
+	siteview.Unnamed{Unnamed: g.Unnamed}.Text(p)
 	return p.Err
 }
 
@@ -266,13 +266,13 @@ func (g *Report) Next() string {
 	case verdict.OthersTooShort:
 		return "ask again later, or record for longer"
 	case verdict.ProgramsMissing:
-		return "record them, too" + g.Flags.If(option.FollowChildren, " (%s)")
+		return "record them, too (" + option.FollowChildren + ")"
 	case verdict.MayReplace:
 		return "record until all that was there before has been replaced"
 	case verdict.NotCollected:
 		return "record for four minutes, or until these buffers have grown by " + units.Bytes(class.CollectedLater)
 	case verdict.WorkersMissing:
-		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
+		return "record the workers, too (without " + option.MainOnly + ")"
 	}
 	if s, v := g.named(); s != nil {
 		if advice := g.Advice(s, v); advice != "" {
@@ -292,7 +292,7 @@ func (g *Report) settlement() string {
 	case idle != "":
 		return idle
 	case g.Result.Why == verdict.OnlySmallSitesGrow:
-		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
+		return "judge the small sites, too, with " + option.MinBytes + " 64KiB"
 	}
 	return g.closer()
 }
@@ -306,10 +306,10 @@ func (g *Report) idleEnd() string {
 	}
 	process := ""
 	if len(g.Processes) > 1 {
-		process = g.Flags.If(option.Process, "%s %s ", text.Clean(g.Series.Process.Name()))
+		process = fmt.Sprintf("%s %s ", option.Process, text.Clean(g.Series.Process.Name()))
 	}
 	return fmt.Sprintf("the process hardly ran after snapshot %d: judge the time before", until+1) +
-		g.Flags.If(option.Until, " (%[2]s%[1]s %[3]d)", process, until+1)
+		fmt.Sprintf(" (%s%s %d)", process, option.Until, until+1)
 }
 
 // mallocOnly reports whether CPython got all its memory from malloc, so that the heap shows it.

@@ -18,7 +18,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/growth/growthtest"
@@ -57,7 +56,6 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 		worked := int64(min(i, 10)) * int64(time.Second)
 		g.Series.CPU = append(g.Series.CPU[:i:i], &worked)
 	}
-	g.Flags = option.Flags{option.Until: "--until"}
 	const advice = "the process hardly ran after snapshot 11: judge the time before (--until 11)"
 	require.Equal(t, advice, g.Next())
 	require.NotContains(t, g.Notes(false), advice, "the first line has it")
@@ -73,7 +71,7 @@ func TestALoadThatEndedIsJudgedByItself(t *testing.T) {
 	}
 	require.Contains(t, g.Notes(false), "leaky::remember<leaky::Request> leaky.cc:105 grew most, by 5.83 MiB, "+
 		"but most of it in the first 60 % of the time, like a cache that is full")
-	g.Processes, g.Flags = []growthreport.Process{g.OwnProcess(), g.OwnProcess()}, option.Flags{option.Until: "--until", option.Process: "--process"}
+	g.Processes = []growthreport.Process{g.OwnProcess(), g.OwnProcess()}
 	require.Contains(t, strings.Join(g.Notes(false), "\n"), "judge the time before (--process 7 --until 11)",
 		"the numbers are those of the snapshots of one process")
 

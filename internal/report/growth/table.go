@@ -49,7 +49,7 @@ func (g *Report) table(p *text.Printer) {
 		}
 	}
 	if n := len(g.Result.Sites) - len(text.FirstRows(g.Result.Sites, g.Top)); n > 0 {
-		p.Linef("… and %s%s", units.Count(n, "more site"), text.ShowAll(g.Flags, len(g.Result.Sites)))
+		p.Linef("… and %s%s", units.Count(n, "more site"), text.ShowAll(len(g.Result.Sites)))
 	}
 }
 

@@ -211,7 +211,7 @@ func TestReport(t *testing.T) {
 Nothing is said to be lost, because not all memory is understood:
   a heap is corrupt
 
-heaplapse has recorded this process: "the judgement of the series DIRECTORY", with the directory of that recording, tells what holds the memory of each line of code.
+heaplapse has recorded this process: "heaplapse growth DIRECTORY", with the directory of that recording, tells what holds the memory of each line of code.
 `, b.String())
 	r.All = true
 	b.Reset()

@@ -26,8 +26,6 @@ type Report struct {
 	// All selects all holders of a group, not only the most frequent ones.
 	All   bool
 	Width int // of the terminal, or 0
-	// Flags are those that the text advises.
-	Flags option.Flags
 }
 
 // most is the number of holders of a group that are shown.
@@ -56,7 +54,7 @@ func (r *Report) Text(w io.Writer) error {
 	if files := r.unnamed(); len(files) > 0 {
 		line("")
 		line("Variables without a name are in files without debug symbols: install those of %s (Debian: packages whose names "+
-			"end in -dbgsym), or pass them with %s DIR.", strings.Join(files, ", "), r.Flags.Of(option.DebugDir))
+			"end in -dbgsym), or pass them with %s DIR.", strings.Join(files, ", "), option.DebugDir)
 	}
 	if len(l.Doubts) > 0 {
 		line("")
@@ -68,7 +66,7 @@ func (r *Report) Text(w io.Writer) error {
 	if l.Recorded && len(r.Sites) == 0 {
 		line("")
 		line("heaplapse has recorded this process: \"%s DIRECTORY\", with the directory of that recording, "+
-			"tells what holds the memory of each line of code.", r.Flags.Of(option.GrowthCommand))
+			"tells what holds the memory of each line of code.", option.GrowthCommand)
 	}
 	return p.Err
 }

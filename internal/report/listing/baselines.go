@@ -16,15 +16,13 @@ import (
 // Baselines is the list of the runs in a baseline set.
 type Baselines struct {
 	*baseline.Set
-	// Flags are those that the text advises.
-	Flags option.Flags
 }
 
 // Text writes the table for a terminal.
 func (b *Baselines) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	if len(b.Entries) == 0 {
-		p.Linef("%s: no baselines; %s %[1]s PATH adds one", text.Clean(b.Dir), b.Flags.Of(option.BaselineSave))
+		p.Linef("%s: no baselines; %s %[1]s PATH adds one", text.Clean(b.Dir), option.BaselineSave)
 		return p.Err
 	}
 	p.Linef("%-16s  %10s  %5s  %8s  %9s  %s", "RECORDED", "LEVEL", "SITES", "LASTED", "FILE", "NAME")

@@ -23,7 +23,7 @@ func (i *Info) facts(p *text.Printer) {
 	fact := func(name, format string, args ...any) { p.Linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
 	fact("process", "%s", text.Clean(s.Process.Title()))
 	if s.Chosen != "" {
-		fact("chosen", "of %d processes: %s; %s judges all", len(s.Others)+1, s.Chosen, i.Flags.Of(option.GrowthCommand))
+		fact("chosen", "of %d processes: %s; %s judges all", len(s.Others)+1, s.Chosen, option.GrowthCommand)
 	}
 	i.recorded(fact)
 	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.leftOutText())
@@ -47,7 +47,7 @@ func (i *Info) facts(p *text.Printer) {
 // one before.
 func (i *Info) leftOutText() (line string) {
 	if n := i.Series.Thinned(); n > 0 {
-		line = fmt.Sprintf("; the recorder removed %d more", n) + i.Flags.If(option.Keep, " (%s)")
+		line = fmt.Sprintf("; the recorder removed %d more", n) + " (" + option.Keep + ")"
 	}
 	if n := i.Series.Repeated(); n > 0 {
 		line += fmt.Sprintf("; %d more repeat the one before", n)
@@ -64,7 +64,7 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 			name = "others"
 		}
 		fact(name, "%s, %s: %s %s", text.Clean(other.Title()), units.Count(other.Files, "snapshot"),
-			i.Flags.Of(option.Process), text.Clean(other.String()))
+			option.Process, text.Clean(other.String()))
 	}
 	if s.Manifest == nil || s.Manifest.Recording == nil {
 		return

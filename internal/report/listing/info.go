@@ -28,8 +28,6 @@ type Info struct {
 	// Program is the main program, whose file may be missing or another build; nil if it is not
 	// known.
 	Program *symbolize.Module
-	// Flags are those that the text advises.
-	Flags option.Flags
 	// Width is that of the terminal in columns; 0 for none.
 	Width int
 }
@@ -41,7 +39,7 @@ func (i *Info) Text(w io.Writer) error {
 	p.Linef("")
 	i.table(p)
 	i.findings(p)
-	siteview.Unnamed{Unnamed: i.Unnamed}.Text(p, i.Flags)
+	siteview.Unnamed{Unnamed: i.Unnamed}.Text(p)
 	return p.Err
 }
 
@@ -64,7 +62,7 @@ func (i *Info) table(p *text.Printer) {
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
-				p.Linef("   … %d more%s", len(heads)-2*shownEnds, i.Flags.If(option.Verbose, ": %s lists them"))
+				p.Linef("   … %d more%s", len(heads)-2*shownEnds, ": "+option.Verbose+" lists them")
 			}
 			continue
 		}
@@ -143,8 +141,8 @@ func flagsOf(h *series.Head) string {
 // findings lists the problems, the warnings of the series, and the first one of each kind in its
 // files.
 func (i *Info) findings(p *text.Printer) {
-	warnings := text.Advise(pipeline.AllWarnings(i.Series), i.Flags)
-	names := siteview.ProgramRemedy(i.Program, i.Flags)
+	warnings := text.Advise(pipeline.AllWarnings(i.Series))
+	names := siteview.ProgramRemedy(i.Program)
 	if len(warnings) == 0 && len(i.Series.Problems) == 0 && names == "" {
 		if i.Unnamed.Negligible() {
 			p.Linef("")
@@ -169,5 +167,5 @@ func (i *Info) unchecked() string {
 	if i.Unnamed != nil {
 		return ""
 	}
-	return i.Flags.If(option.Symbols, "; %s also checks the names of functions")
+	return "; " + option.Symbols + " also checks the names of functions"
 }

@@ -124,7 +124,7 @@ func (i *Info) JSON(w io.Writer) error {
 	for _, b := range s.Problems {
 		out.Problems = append(out.Problems, problemJSON{b.Path, b.Error(), b.Named})
 	}
-	for _, x := range text.Advise(pipeline.AllWarnings(s), i.Flags) {
+	for _, x := range text.Advise(pipeline.AllWarnings(s)) {
 		out.Warnings = append(out.Warnings, warningJSON{x.Kind.String(), x.File, x.Line, x.Count, x.Msg})
 	}
 	return text.WriteJSON(w, out)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -42,8 +41,6 @@ type Top struct {
 	Limit int
 	// OlderThan is set if younger memory was left out.
 	OlderThan time.Duration
-	// Flags are those that the text advises.
-	Flags option.Flags
 	text.Style
 
 	symbols *symbolize.Symbols
@@ -165,9 +162,9 @@ func (t *Top) Text(w io.Writer) error {
 		}
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
-		p.Linef("… and %s%s", units.Count(n, "more function"), text.ShowAll(t.Flags, len(t.Rows)))
+		p.Linef("… and %s%s", units.Count(n, "more function"), text.ShowAll(len(t.Rows)))
 	}
-	siteview.Unnamed{Unnamed: t.Unnamed}.Text(p, t.Flags)
+	siteview.Unnamed{Unnamed: t.Unnamed}.Text(p)
 	return p.Err
 }
 
@@ -182,7 +179,7 @@ func (t *Top) processTable(p *text.Printer) {
 		p.Linef("%10s  %s", show(t.Type, r.Value), text.Message(r.Title()))
 	}
 	if n := len(t.Processes) - len(rows); n > 0 {
-		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"), text.ShowAll(t.Flags, len(t.Processes)))
+		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"), text.ShowAll(len(t.Processes)))
 	}
 	p.Linef("")
 }

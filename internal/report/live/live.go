@@ -204,7 +204,7 @@ func (l *Report) sitesIn(g *growth.Report, room int) (lines []string) {
 		for ; shown > 0 && used+1 > room; shown-- { // the line that counts the others
 			used -= len(rows[shown-1].Lines)
 		}
-		more = fmt.Sprintf("… and %s: %s %s", units.Count(all-shown, "more site"), l.Flags.Of(option.GrowthCommand), text.Clean(l.Path))
+		more = fmt.Sprintf("… and %s: %s %s", units.Count(all-shown, "more site"), option.GrowthCommand, text.Clean(l.Path))
 		used++
 	}
 	notes = notes[:max(0, min(len(notes), room-used))]
@@ -267,7 +267,7 @@ func (l *Report) bottom() ScreenLine {
 		line += fmt.Sprintf(" · read and judged in %s", units.Duration(l.Took.Seconds()))
 	}
 	if l.Warnings > 0 {
-		line += fmt.Sprintf(" · %s: %s %s", units.Count(l.Warnings, "warning"), l.Flags.Of(option.InfoCommand), text.Clean(l.Path))
+		line += fmt.Sprintf(" · %s: %s %s", units.Count(l.Warnings, "warning"), option.InfoCommand, text.Clean(l.Path))
 	}
 	return ScreenLine{line, StyleFaint}
 }

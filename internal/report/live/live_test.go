@@ -42,7 +42,7 @@ func TestScreenFitsEveryTerminal(t *testing.T) {
 	}
 	for _, want := range []string{
 		"heaplapse watch /tmp/heap · 7 (leaky 名前 [2J)\nthe last snapshot is 1m old\n\nLEAK: ", "RSS   ", "53.0 MiB, 41 % of it heap\n",
-		"leaky::remember<leaky::Request>  leaky.cc:105\n", "^C stops · 2 warnings: the description of the series /tmp/heap\n",
+		"leaky::remember<leaky::Request>  leaky.cc:105\n", "^C stops · 2 warnings: heaplapse info /tmp/heap\n",
 	} {
 		require.Contains(t, text.String(), want)
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/source"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -701,7 +700,6 @@ func TestAnEmptySeries(t *testing.T) {
 // TestAdvisedFlags: the script knows the flags from the document.
 func TestAdvisedFlags(t *testing.T) {
 	_, m := build(t, testutil.Data(t, "leaky"))
-	m.flags = option.Flags{option.Focus: "--focus", option.Ignore: "--ignore", option.Markdown: "heaplapse report --format md"}
 	m.Filtered, m.packed = true, nil
 	p := open(t, write(t, m), "")
 	require.Contains(t, eval[string](p, `document.getElementById("status").textContent`), " · --focus and --ignore keep 21.6 MiB, 100.0 %")

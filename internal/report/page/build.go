@@ -236,7 +236,7 @@ func (b *builder) model(keep int) *Model {
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Meaning: g.Meaning(),
 		Processes: g.ProcessesJSON(), rows: g.ProcessRows(),
 		Notes: append([]string{}, g.Notes(false)...), notes: g.Notes(true), Warnings: g.Warnings(),
-		flags: g.Flags, process: text.Clean(g.Series.Process.Name()), id: growthreport.ProcessID(&g.Series.Process),
+		process: text.Clean(g.Series.Process.Name()), id: growthreport.ProcessID(&g.Series.Process),
 	}
 	for _, i := range b.shown {
 		m.Sites = append(m.Sites, b.site(i))

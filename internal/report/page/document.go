@@ -143,11 +143,11 @@ func (v view) Data() (template.HTML, error) {
 func (v documentView) Labels() [][2]string { return growth.Labels() }
 
 // Instead is the command that writes the findings for those who cannot see the charts.
-func (v view) Instead() string { return v.flags.Of(option.Markdown) }
+func (v view) Instead() string { return option.Markdown }
 
 // FilterFlags are the flags that leave stacks out.
 func (v view) FilterFlags() string {
-	return v.flags.Of(option.Focus) + " and " + v.flags.Of(option.Ignore)
+	return option.Focus + " and " + option.Ignore
 }
 
 // processRow is a row of the table of processes.
@@ -186,7 +186,7 @@ func (v view) Facts() []fact {
 		}
 		out = append(out, fact{"Process (RSS)", text.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots), outside})
 	} else {
-		out = append(out, fact{"Process (RSS)", "not recorded", v.flags.Of(option.RecordCommand) + " records it"})
+		out = append(out, fact{"Process (RSS)", "not recorded", option.RecordCommand + " records it"})
 	}
 	for _, c := range v.Causes {
 		out = append(out, fact{"Cause", strings.TrimSpace(c.Title + " " + c.Where), c.Explains})

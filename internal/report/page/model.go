@@ -13,7 +13,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/internal/holders/rss"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/holders"
 )
@@ -100,7 +99,6 @@ type Model struct {
 	process string // its name
 	id      string // growth.ProcessID
 	rows    []growth.ProcessRow
-	flags   option.Flags // that the page advises
 }
 
 // Ends are the first and the last value, in bytes.

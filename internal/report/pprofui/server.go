@@ -57,8 +57,6 @@ type Options struct {
 	// SourceRoot is the directory whose files the source view may show. If it is "", none are
 	// shown.
 	SourceRoot string
-	// Flags are those that texts advise.
-	Flags option.Flags
 }
 
 // New returns a Server of a series and its converter.
@@ -91,7 +89,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case same(token, s.launch) && s.launched.CompareAndSwap(false, true):
 		http.Redirect(w, r, s.Path(), http.StatusFound)
 	case !same(token, s.token):
-		http.Error(w, "open the whole address that "+s.options.Flags.Of(option.ViewCommand)+" has printed", http.StatusNotFound)
+		http.Error(w, "open the whole address that "+option.ViewCommand+" has printed", http.StatusNotFound)
 	case !strings.HasPrefix(r.URL.Path, s.Path()):
 		http.Redirect(w, r, s.Path(), http.StatusFound)
 	case !allowed(r.Method, rest):
@@ -158,7 +156,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, page string) {
 	h := pages["/"+rest]
 	if rest == "source" && h == nil {
 		http.Error(w, fmt.Sprintf("to see source files, start %s with %s and the directory that has them",
-			s.options.Flags.Of(option.ViewCommand), s.options.Flags.Of(option.SourceRoot)), http.StatusNotFound)
+			option.ViewCommand, option.SourceRoot), http.StatusNotFound)
 		return
 	}
 	if h == nil {

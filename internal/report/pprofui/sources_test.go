@@ -83,5 +83,5 @@ func TestNoSourceRoot(t *testing.T) {
 	s, _ := leaky(t)
 	w := get(t, s, "/s/24/source?f=remember")
 	require.Equal(t, http.StatusNotFound, w.Code)
-	require.Contains(t, w.Body.String(), "to see source files, start this server with a source root")
+	require.Contains(t, w.Body.String(), "to see source files, start heaplapse view with --source-root")
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/verdict"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -33,7 +32,6 @@ type Table struct {
 	Rows []Row
 	// Unit is what rates are per, and UnitTitle the same in the title of a column.
 	Unit, UnitTitle string
-	Flags           option.Flags
 }
 
 // Text are the lines of the table of at most n processes. width is that of the terminal, in
@@ -54,7 +52,7 @@ func (t *Table) Text(n, width int) (lines []string) {
 		lines = append(lines, columns.row(&table, r)...)
 	}
 	if more := t.more(rows); more != "" {
-		lines = append(lines, more+text.ShowAll(t.Flags, len(t.Rows)))
+		lines = append(lines, more+text.ShowAll(len(t.Rows)))
 	}
 	return lines
 }

@@ -52,7 +52,7 @@ func TestEqualCommands(t *testing.T) {
 
 // TestMoreProcesses: the table says how many it does not show.
 func TestMoreProcesses(t *testing.T) {
-	require.Equal(t, "… and 2 more processes", shop().Text(1, 0)[2])
+	require.Equal(t, "… and 2 more processes: --top 3 shows them", shop().Text(1, 0)[2])
 	require.NotContains(t, strings.Join(shop().Text(3, 0), "\n"), "…")
 }
 

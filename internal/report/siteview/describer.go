@@ -8,7 +8,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -22,8 +21,6 @@ type Options struct {
 	Rules *class.Rules
 	// GroupBy is what a row is.
 	GroupBy sites.GroupBy
-	// Flags are those that texts advise.
-	Flags option.Flags
 	text.Style
 }
 
@@ -32,7 +29,6 @@ type Describer struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	by      sites.GroupBy
-	flags   option.Flags
 	ranks   map[symbolize.LocationID]ranks // of advice
 	names   map[string]string              // of files, see TellApart
 }
@@ -40,7 +36,7 @@ type Describer struct {
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
 	return &Describer{
-		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy, flags: o.Flags,
+		symbols: s, blamer: class.NewBlamer(s, o.Rules), by: o.GroupBy,
 		ranks: map[symbolize.LocationID]ranks{},
 	}
 }
@@ -178,7 +174,7 @@ func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) Vie
 	v.Group = d.group(l, ref.Frame)
 	if !l.Named() {
 		v.Name = d.unnamed(stack, ref.Position)
-		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l, d.flags)
+		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l)
 		v.Blame.CalledBy, _ = d.calledBy(stack, ref.Position)
 		v.Unnamed = "unnamed: " + l.Reason.Explain()
 	}

@@ -36,7 +36,7 @@ func (d *Describer) Lineless(rows []symbolize.SiteID) string {
 		have, it, its = "have", "them", "their debug files"
 	}
 	return moduleList(d.symbols, modules) + " " + have + " no line numbers: build " + it + " with debug information (-g)" +
-		d.flags.If(option.DebugDir, ", or pass "+its+" with %s")
+		", or pass " + its + " with " + option.DebugDir
 }
 
 // ownFrames are the named frames of a location that are the user's own code.

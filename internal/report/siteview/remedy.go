@@ -16,29 +16,29 @@ import (
 const maxRemedy = 400
 
 // remedy returns how to get the name of an unnamed address.
-func remedy(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) string {
-	return text.Clip(remedyText(s, l, f), maxRemedy)
+func remedy(s *symbolize.Symbols, l *symbolize.Location) string {
+	return text.Clip(remedyText(s, l), maxRemedy)
 }
 
-func remedyText(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) string {
+func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
 	m := s.Module(l)
 	if m == nil {
-		return remedyOutside(l.Reason, f)
+		return remedyOutside(l.Reason)
 	}
-	return remedyIn(m, l.Reason, f)
+	return remedyIn(m, l.Reason)
 }
 
 // ProgramRemedy is how to get the names of a program whose file cannot be used; empty if it can.
-func ProgramRemedy(m *symbolize.Module, f option.Flags) string {
+func ProgramRemedy(m *symbolize.Module) string {
 	if m == nil || m.Reason == symbolize.ReasonNone {
 		return ""
 	}
-	return text.Clip(remedyIn(m, m.Reason, f), maxRemedy)
+	return text.Clip(remedyIn(m, m.Reason), maxRemedy)
 }
 
 // remedyIn returns how to get the names of a module.
-func remedyIn(m *symbolize.Module, reason symbolize.Reason, f option.Flags) string {
-	sysroot, binary := f.Of(option.Sysroot), f.Of(option.Binary)
+func remedyIn(m *symbolize.Module, reason symbolize.Reason) string {
+	sysroot, binary := option.Sysroot, option.Binary
 	switch reason {
 	case symbolize.ReasonMissing:
 		return fmt.Sprintf(
@@ -56,12 +56,12 @@ func remedyIn(m *symbolize.Module, reason symbolize.Reason, f option.Flags) stri
 		case isPackaged(m.Path):
 			return fmt.Sprintf(
 				"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass %s",
-				m.Title(), packageQuery(m.Path), f.Of(option.DebugDir),
+				m.Title(), packageQuery(m.Path), option.DebugDir,
 			)
 		case m.BuildID == "":
 			return fmt.Sprintf("pass the unstripped %s with %s", m.Title(), binary)
 		}
-		return fmt.Sprintf("pass the unstripped %s or its debug file with %s", m.Title(), f.Of(option.DebugDir))
+		return fmt.Sprintf("pass the unstripped %s or its debug file with %s", m.Title(), option.DebugDir)
 	}
 	return reason.Explain()
 }
@@ -73,10 +73,10 @@ func isPackaged(path string) bool { return packagedPath().MatchString(path) }
 var packagedPath = lazyregexp.New(`^/(usr/)?(bin|sbin|lib|lib32|lib64|libx32|libexec)/`)
 
 // remedyOutside is the remedy for an address outside all modules.
-func remedyOutside(r symbolize.Reason, f option.Flags) string {
+func remedyOutside(r symbolize.Reason) string {
 	switch r {
 	case symbolize.ReasonAnonymous, symbolize.ReasonNoPerfEntry:
-		return "generated code: run Node with --perf-basic-prof --interpreted-frames-native-stack, or Python 3.12+ with -X perf, and pass " + f.Of(option.PerfMap)
+		return "generated code: run Node with --perf-basic-prof --interpreted-frames-native-stack, or Python 3.12+ with -X perf, and pass " + option.PerfMap
 	case symbolize.ReasonNull:
 		return "the unwinder failed: with tcmalloc, try TCMALLOC_STACKTRACE_METHOD=libunwind"
 	}
@@ -84,13 +84,13 @@ func remedyOutside(r symbolize.Reason, f option.Flags) string {
 }
 
 // remedyForAll returns how to get the names of the addresses of a row; it may be empty.
-func remedyForAll(s *symbolize.Symbols, r class.UnnamedRow, f option.Flags) string {
+func remedyForAll(s *symbolize.Symbols, r class.UnnamedRow) string {
 	if len(r.Modules) == 0 {
-		return remedyOutside(r.Reason, f)
+		return remedyOutside(r.Reason)
 	}
 	first := &s.Modules[r.Modules[0]]
 	hasID := first.BuildID != ""
-	files := []any{f.Of(option.Sysroot), f.Of(option.Binary)}
+	files := []any{option.Sysroot, option.Binary}
 	switch r.Reason {
 	case symbolize.ReasonMissing:
 		it := "it"
@@ -98,15 +98,15 @@ func remedyForAll(s *symbolize.Symbols, r class.UnnamedRow, f option.Flags) stri
 			it = "them"
 		}
 		return "copy " + it + fmt.Sprintf(" from the machine that ran the process and pass %s DIR (%s FILE for the program)", files...) +
-			onlyIf(hasID, ", or "+f.Of(option.Debuginfod)+" URL")
+			onlyIf(hasID, ", or "+option.Debuginfod+" URL")
 	case symbolize.ReasonStale:
 		return fmt.Sprintf("pass the builds that ran with %s DIR or %s FILE", files...) +
 			onlyIf(hasID, fmt.Sprintf(", or %s DIR or %s URL, which find them by build ID",
-				f.Of(option.DebugDir), f.Of(option.Debuginfod)))
+				option.DebugDir, option.Debuginfod))
 	case symbolize.ReasonNoSegment:
 		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", files...)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		return remedyForStripped(s, r.Modules, f)
+		return remedyForStripped(s, r.Modules)
 	}
 	if first.Err != nil {
 		return text.Message(first.Err.Error())
@@ -116,7 +116,7 @@ func remedyForAll(s *symbolize.Symbols, r class.UnnamedRow, f option.Flags) stri
 
 // remedyForStripped returns how to get the names of stripped files: of the largest one that is the user's own, and of
 // the largest one that a package of the distribution may have.
-func remedyForStripped(s *symbolize.Symbols, modules []symbolize.ModuleID, f option.Flags) string {
+func remedyForStripped(s *symbolize.Symbols, modules []symbolize.ModuleID) string {
 	remedies := map[bool]string{}
 	for _, id := range modules {
 		m := &s.Modules[id]
@@ -124,38 +124,38 @@ func remedyForStripped(s *symbolize.Symbols, modules []symbolize.ModuleID, f opt
 		switch {
 		case remedies[packaged] != "":
 		case packaged:
-			remedies[packaged] = installSymbols(m, f)
+			remedies[packaged] = installSymbols(m)
 		default:
-			remedies[packaged] = keepUnstripped(m, f)
+			remedies[packaged] = keepUnstripped(m)
 		}
 	}
 	return text.Join("; ", remedies[false], remedies[true])
 }
 
 // keepUnstripped is the remedy for a program or library of the user.
-func keepUnstripped(m *symbolize.Module, f option.Flags) string {
+func keepUnstripped(m *symbolize.Module) string {
 	name := text.Message(m.Title())
 	if m.BuildID == "" {
 		return fmt.Sprintf("%s has no build ID: if it is the program, pass the unstripped file with %s FILE; "+
-			"else link it with -Wl,--build-id and record again", name, f.Of(option.Binary))
+			"else link it with -Wl,--build-id and record again", name, option.Binary)
 	}
 	return fmt.Sprintf("pass the unstripped %s, or what objcopy --only-keep-debug makes of it, with %s FILE (build ID %s)",
-		name, f.Of(option.DebugDir), text.Message(m.BuildID))
+		name, option.DebugDir, text.Message(m.BuildID))
 }
 
 // installSymbols is the remedy for a file of a distribution, or for the user's own one in its place.
-func installSymbols(m *symbolize.Module, f option.Flags) string {
+func installSymbols(m *symbolize.Module) string {
 	how := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass ",
 		text.Message(packageQuery(m.Path)))
 	if strings.Contains(m.Path, "bin/") {
-		how += "the unstripped file, if it is your own, with " + f.Of(option.DebugDir) + " FILE"
+		how += "the unstripped file, if it is your own, with " + option.DebugDir + " FILE"
 	} else {
-		how += f.Of(option.DebugDir) + " DIR"
+		how += option.DebugDir + " DIR"
 	}
 	if m.BuildID == "" {
 		return how
 	}
-	return how + fmt.Sprintf(" or %s URL (build ID %s)", f.Of(option.Debuginfod), text.Message(m.BuildID))
+	return how + fmt.Sprintf(" or %s URL (build ID %s)", option.Debuginfod, text.Message(m.BuildID))
 }
 
 // onlyIf returns s if the condition holds, else the empty string.

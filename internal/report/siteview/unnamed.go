@@ -3,7 +3,6 @@ package siteview
 import (
 	"fmt"
 
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -17,7 +16,7 @@ const shownModules = 2
 type Unnamed struct{ *class.Unnamed }
 
 // Text writes the summary, with the flags that help, unless [class.Unnamed.Negligible].
-func (u Unnamed) Text(p *text.Printer, f option.Flags) {
+func (u Unnamed) Text(p *text.Printer) {
 	if u.Negligible() {
 		return
 	}
@@ -25,18 +24,18 @@ func (u Unnamed) Text(p *text.Printer, f option.Flags) {
 	p.Linef("unnamed: %s", u.sum())
 	for _, r := range u.Rows {
 		if r.Bytes*100 >= u.Total {
-			p.Linef("%10s  %s", units.Bytes(r.Bytes), u.reason(r, f))
+			p.Linef("%10s  %s", units.Bytes(r.Bytes), u.reason(r))
 		}
 	}
 }
 
 // Sentence returns the summary in one line, with the largest row. It is empty if
 // [class.Unnamed.Negligible].
-func (u Unnamed) Sentence(f option.Flags) string {
+func (u Unnamed) Sentence() string {
 	if u.Negligible() {
 		return ""
 	}
-	return u.sum() + ": " + u.reason(u.Rows[0], f)
+	return u.sum() + ": " + u.reason(u.Rows[0])
 }
 
 func (u Unnamed) sum() string {
@@ -45,7 +44,7 @@ func (u Unnamed) sum() string {
 }
 
 // reason returns why the memory of a row has no name, and the remedy.
-func (u Unnamed) reason(r class.UnnamedRow, f option.Flags) string {
+func (u Unnamed) reason(r class.UnnamedRow) string {
 	line := r.Reason.Explain()
 	switch {
 	case len(r.Modules) == 0:
@@ -56,7 +55,7 @@ func (u Unnamed) reason(r class.UnnamedRow, f option.Flags) string {
 	default:
 		line += " in " + moduleList(u.Symbols, r.Modules)
 	}
-	if how := remedyForAll(u.Symbols, r, f); how != "" {
+	if how := remedyForAll(u.Symbols, r); how != "" {
 		line += ": " + how
 	}
 	return line

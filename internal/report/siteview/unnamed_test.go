@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -22,16 +21,11 @@ func unnamedOf(modules []symbolize.Module, total int64, rows ...class.UnnamedRow
 	return u
 }
 
-var flags = option.Flags{
-	option.Sysroot: "--sysroot", option.Binary: "--binary", option.DebugDir: "--debug-dir",
-	option.Debuginfod: "--debuginfod", option.PerfMap: "--perf-map",
-}
-
-func unnamedText(t *testing.T, u Unnamed, f option.Flags) string {
+func unnamedText(t *testing.T, u Unnamed) string {
 	t.Helper()
 	var b strings.Builder
 	p := &text.Printer{W: &b}
-	u.Text(p, f)
+	u.Text(p)
 	require.NoError(t, p.Err)
 	return b.String()
 }
@@ -61,25 +55,10 @@ func TestUnnamedRemedies(t *testing.T) {
 		"null address: .*TCMALLOC_STACKTRACE_METHOD":                                                                                {Reason: symbolize.ReasonNull},
 	} {
 		row.Bytes = 3 << 20
-		text := unnamedText(t, unnamedOf(modules, 4<<20, row), flags)
+		text := unnamedText(t, unnamedOf(modules, 4<<20, row))
 		require.Regexp(t, want, text)
 		require.Contains(t, text, "unnamed: functions without a name allocated 3.00 MiB of the 4.00 MiB on recorded stacks\n")
 		require.Equal(t, 3, strings.Count(text, "\n"), "a blank line, the sum, the reason")
-	}
-}
-
-// TestRemediesWithoutFlags: a program without flags gets the advice in words.
-func TestRemediesWithoutFlags(t *testing.T) {
-	modules := []symbolize.Module{{Path: "/lib/a.so", BuildID: "ab12"}}
-	for reason, want := range map[symbolize.Reason]string{
-		symbolize.ReasonMissing:   "pass a system root DIR (a program file FILE for the program), or a debuginfod server URL\n",
-		symbolize.ReasonNoSymbols: "or pass a debug directory DIR or a debuginfod server URL (build ID ab12)\n",
-		symbolize.ReasonStale:     "or a debug directory DIR or a debuginfod server URL, which find them by build ID\n",
-	} {
-		row := class.UnnamedRow{Reason: reason, Bytes: 1 << 20, Modules: []symbolize.ModuleID{0}}
-		got := unnamedText(t, unnamedOf(modules, 1<<20, row), nil)
-		require.Contains(t, got, want)
-		require.NotContains(t, got, "--")
 	}
 }
 
@@ -88,10 +67,10 @@ func TestUnnamedIsShort(t *testing.T) {
 	row := func(r symbolize.Reason, bytes int64) class.UnnamedRow {
 		return class.UnnamedRow{Reason: r, Bytes: bytes}
 	}
-	require.Empty(t, unnamedText(t, Unnamed{}, flags))
-	require.Empty(t, unnamedText(t, unnamedOf(nil, 0), flags))
-	require.Empty(t, unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 9)), flags))
-	text := unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 500), row(symbolize.ReasonNoMapping, 9)), flags)
+	require.Empty(t, unnamedText(t, Unnamed{}))
+	require.Empty(t, unnamedText(t, unnamedOf(nil, 0)))
+	require.Empty(t, unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 9))))
+	text := unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 500), row(symbolize.ReasonNoMapping, 9)))
 	require.Contains(t, text, "509 B of the 0.98 KiB on recorded stacks")
 	require.NotContains(t, text, "no mapping")
 }

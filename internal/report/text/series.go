@@ -20,21 +20,21 @@ func SeriesName(s *series.Series) string {
 }
 
 // Advise adds to the warnings of a series what to do about them.
-func Advise(warnings []heapfile.Warning, f option.Flags) []heapfile.Warning {
+func Advise(warnings []heapfile.Warning) []heapfile.Warning {
 	for i := range warnings {
 		if warnings[i].Kind == heapfile.WarnManyProcesses {
-			warnings[i].Msg += OtherProcesses(f)
+			warnings[i].Msg += OtherProcesses()
 		}
 	}
 	return warnings
 }
 
 // ShowAll is how to see all rows of a table.
-func ShowAll(f option.Flags, all int) string { return f.If(option.Top, ": %s %d shows them", all) }
+func ShowAll(all int) string { return fmt.Sprintf(": %s %d shows them", option.Top, all) }
 
 // OtherProcesses is how to see the other processes of a recording.
-func OtherProcesses(f option.Flags) string {
-	return f.If(option.Process, " (%s chooses another; %s judges all)", f.Of(option.GrowthCommand))
+func OtherProcesses() string {
+	return fmt.Sprintf(" (%s chooses another; %s judges all)", option.Process, option.GrowthCommand)
 }
 
 // OtherMethod tells that two runs were recorded in different ways, and what to do.

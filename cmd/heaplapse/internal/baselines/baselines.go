@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -136,7 +135,7 @@ func listCommand(c *console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.Render(c.Out, &listing.Baselines{Set: set, Flags: flagname.All()})
+			return f.Render(c.Out, &listing.Baselines{Set: set})
 		},
 	}
 	f.Add(cmd, "text", "json")

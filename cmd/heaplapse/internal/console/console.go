@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -71,7 +70,6 @@ func (c *Console) TellFailures(n pipeline.Notice) {
 
 // Words returns a notice in words, with the flags that help.
 func (c *Console) Words(n pipeline.Notice) string {
-	flags := flagname.All()
 	switch n.Kind {
 	case pipeline.MissingModules:
 		const shown = 3
@@ -80,39 +78,38 @@ func (c *Console) Words(n pipeline.Notice) string {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
 		return "not found, so their functions have no names: " + strings.Join(list, ", ") +
-			fmt.Sprintf(" (see %s, %s)", flags.Of(option.Sysroot), flags.Of(option.Binary))
+			fmt.Sprintf(" (see %s, %s)", option.Sysroot, option.Binary)
 	case pipeline.OtherProcesses:
-		return n.Text + text.OtherProcesses(flags)
+		return n.Text + text.OtherProcesses()
 	case pipeline.UnnamedFunctions:
-		return "no names in the bundle: " + siteview.Unnamed{Unnamed: n.Unnamed}.Sentence(flags)
+		return "no names in the bundle: " + siteview.Unnamed{Unnamed: n.Unnamed}.Sentence()
 	case pipeline.UnusedDebugFile:
-		return flags.Of(option.DebugDir) + " " + n.Text
+		return option.DebugDir + " " + n.Text
 	case pipeline.SkippedBaseline:
-		return n.Text + "; left out because of " + flags.Of(option.Force)
+		return n.Text + "; left out because of " + option.Force
 	}
 	return n.Text
 }
 
 // Complain prints an error, one line for each of several different ones that were joined.
 func (c *Console) Complain(err error) {
-	flags := flagname.All()
 	var side *pipeline.SideError
 	switch {
 	case errors.Is(err, pipeline.ErrNothingKept):
 		err = fmt.Errorf("no stack is left: nothing matches %s, or %s drops everything",
-			flags.Of(option.Focus), flags.Of(option.Ignore))
+			option.Focus, option.Ignore)
 	case errors.As(err, &side):
-		err = fmt.Errorf("%w; %s BASE,CURRENT names one of each PATH", err, flags.Of(option.Process))
+		err = fmt.Errorf("%w; %s BASE,CURRENT names one of each PATH", err, option.Process)
 	}
 	for _, line := range slices.Compact(strings.Split(reworded(err), "\n")) {
 		c.printError(line)
 	}
 }
 
-// reworded returns the text of an error with the flags that it is about. Where it quotes one of the
-// system about a path, it says what to do instead.
+// reworded returns the text of an error. Where it quotes one of the system about a path, it says
+// what to do instead.
 func reworded(err error) string {
-	line := flagname.All().Reword(err)
+	line := err.Error()
 	var system *fs.PathError
 	if !errors.As(err, &system) {
 		return line

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/request"
 )
@@ -31,7 +30,6 @@ func (f *Requests) Define(flags *pflag.FlagSet) {
 // Options returns how requests are made.
 func (f *Requests) Options() (o request.Options, err error) {
 	o = f.options
-	o.Flags = flagname.All()
 	o.Header, err = parseHeaders(f.headers)
 	return o, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/gate"
@@ -157,7 +156,6 @@ func (f *Gate) Report(result *gate.Result) *gatereport.Report {
 		MarkdownLimit: int(f.markdownLimit.Bytes),
 		SourceRoot:    root,
 		Version:       build.Version(),
-		Flags:         flagname.All(),
 	}
 }
 
