@@ -198,6 +198,7 @@ record -- ./a␣b c                        | 127 "./a b": no such program: it is
 record -- ls␣|␣wc                       | 127 "ls | wc": no such program: it is one quoted word; let a shell run it: heaplapse record -- sh -c '…'
 record -- sleep␣1                        | 127 "sleep 1": no such program: it is one quoted word; without the quotes: heaplapse record -- sleep 1
 record -- nocommand                      | 127 nocommand: no such program in PATH: give its path, such as ./nocommand
+record --or-fail -o /proc/x -- true        | 125 /proc/x: cannot be made there: choose another path
 attach                                   | 125 name one process or container: heaplapse attach PID, or heaplapse attach --container NAME; see heaplapse attach --help
 attach --pid 123                         | 125 unknown flag: --pid: the number of a process is an argument: heaplapse attach PID; see heaplapse attach --help
 attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help

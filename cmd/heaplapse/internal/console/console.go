@@ -117,9 +117,16 @@ func reworded(err error) string {
 	return strings.Replace(line, system.Error(), remedy(system), 1)
 }
 
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func remedy(e *fs.PathError) string {
 	makes := slices.Contains([]string{"create", "mkdir"}, e.Op)
 	switch {
+	case errors.Is(e.Err, syscall.ENOENT) && makes && isDir(filepath.Dir(e.Path)): // in /proc
+		return e.Path + ": cannot be made there: choose another path"
 	case errors.Is(e.Err, syscall.ENOENT) && makes:
 		return fmt.Sprintf("%s: there is no directory %s: make it first", e.Path, filepath.Dir(e.Path))
 	case errors.Is(e.Err, syscall.ENOENT):
