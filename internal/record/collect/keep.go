@@ -128,6 +128,9 @@ func (c *Collector) retire(p *process) {
 	}
 	if p.kept() < minSnapshots && p.last().span() < leastOfWorker {
 		c.forget(p)
+		if p.snapshots > 1 { // else it was a fork that ran another program
+			c.removed[cmp.Or(p.parent, c.o.Root)]++
+		}
 		return
 	}
 	c.recycled = append(c.recycled, p)
@@ -166,6 +169,7 @@ func (c *Collector) forget(p *process) {
 		c.dropImage(img)
 		c.events.Remove(p.pid, img.number)
 	}
+	c.forgetLooks(p.pid)
 	delete(c.procs, p.pid)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/holders/answer"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
@@ -126,7 +127,7 @@ func TestTeardownStart(t *testing.T) {
 }
 
 // worker adds n snapshots of a worker that has ended, with an events file and a frames file.
-func (c *Collector) worker(t *testing.T, pid, n int) {
+func (c *Collector) worker(t *testing.T, pid, n int, every time.Duration) {
 	t.Helper()
 	for _, suffix := range []string{written.EventsSuffix, manifest.FramesSuffix} {
 		path := written.ImageName(c.o.Prefix, pid, 0, suffix)
@@ -134,11 +135,12 @@ func (c *Collector) worker(t *testing.T, pid, n int) {
 	}
 	for seq := range n {
 		name := fmt.Sprintf("p_%d.%04d.heap", pid, seq+1)
-		path, at := filepath.Join(c.dir, name), time.Unix(1e9+int64(seq), 0)
+		path, at := filepath.Join(c.dir, name), time.Unix(1e9, 0).Add(time.Duration(seq)*every)
 		require.NoError(t, os.WriteFile(path, heapText(1000), 0o600))
 		require.NoError(t, os.Chtimes(path, at, at))
 		c.take(name, true)
 	}
+	c.addLook(Running{PID: pid}, &answer.Look{})
 	c.checkProcesses() // it has ended
 	c.checkProcesses() // nothing of it has come since
 }
@@ -151,12 +153,15 @@ func TestRecycledWorkers(t *testing.T) {
 	c := newTestCollector(t, Options{Root: root})
 	c.programs["/bin/prog"] = true
 	for i := range 3 * maxRecycled {
-		c.worker(t, root+1+i, least+i%2)
+		c.worker(t, root+1+i, least+i%2, time.Second)
 	}
-	c.worker(t, 2*root, 1)
+	c.worker(t, 2*root, 1, time.Second)
+	c.addLook(Running{PID: 2 * root}, &answer.Look{}) // one that has taken long
 	require.Len(t, c.procs, maxRecycled)
 	require.Len(t, c.recycled, maxRecycled)
-	require.Equal(t, map[int]int64{root: 2 * maxRecycled}, c.removed, "short ones are not counted")
+	require.Equal(t, map[int]int64{root: 2 * maxRecycled}, c.removed, "a fork that runs another program is not counted")
+	c.worker(t, 2*root+1, least, time.Millisecond)
+	require.Equal(t, map[int]int64{root: 2*maxRecycled + 1}, c.removed, "one that has worked for a short time is")
 	for _, p := range c.recycled {
 		require.Equal(t, least+1, p.kept(), "those with the most snapshots")
 	}
@@ -164,11 +169,13 @@ func TestRecycledWorkers(t *testing.T) {
 	require.Len(t, c.seen, maxRecycled*(least+1))
 	for pattern, want := range map[string]int{
 		"*.heap": len(c.seen), "*" + written.EventsSuffix: maxRecycled, "*" + manifest.FramesSuffix: maxRecycled,
+		"*" + manifest.HoldersSuffix: maxRecycled,
 	} {
 		files, err := filepath.Glob(filepath.Join(c.dir, pattern))
 		require.NoError(t, err)
 		require.Len(t, files, want, pattern)
 	}
+	require.Len(t, c.looks, maxRecycled)
 }
 
 // TestKeepBytesOfRecycledWorkers: whole workers are removed where thinning is not enough.
@@ -177,7 +184,7 @@ func TestKeepBytesOfRecycledWorkers(t *testing.T) {
 	c := newTestCollector(t, Options{Root: root, KeepBytes: limit})
 	c.programs["/bin/prog"] = true
 	for i := range 20 {
-		c.worker(t, root+1+i, leastKept)
+		c.worker(t, root+1+i, leastKept, time.Second)
 		require.LessOrEqual(t, c.bytes, int64(limit)+int64(leastKept*200), "one that runs is not removed")
 	}
 	require.NotEmpty(t, c.removed)

@@ -62,6 +62,9 @@ type look struct {
 func (c *Collector) AddLook(of Running, l *answer.Look) { c.do(func() { c.addLook(of, l) }) }
 
 func (c *Collector) addLook(of Running, l *answer.Look) {
+	if c.imageOf(of) == nil { // it has ended meanwhile, and was forgotten
+		return
+	}
 	var b bytes.Buffer
 	err := answer.Write(&b, l)
 	path := written.ImageName(c.o.Prefix, of.PID, of.Image, manifest.HoldersSuffix)
@@ -77,13 +80,32 @@ func (c *Collector) addLook(of Running, l *answer.Look) {
 	}
 }
 
+// imageOf returns a process image, or nil if nothing is stored of it.
+func (c *Collector) imageOf(r Running) *image {
+	if p := c.procs[r.PID]; p != nil {
+		for _, img := range p.images {
+			if img.number == r.Image {
+				return img
+			}
+		}
+	}
+	return nil
+}
+
+// forgetLooks removes what was seen of a process.
+func (c *Collector) forgetLooks(pid int) {
+	c.looks = slices.DeleteFunc(c.looks, func(l look) bool {
+		if l.of.PID == pid {
+			_ = os.Remove(l.path)
+		}
+		return l.of.PID == pid
+	})
+}
+
 // keepLooks adds the files about the process images that have snapshots to the manifest, and removes the others.
 func (c *Collector) keepLooks() {
 	for _, l := range c.looks {
-		kept := slices.ContainsFunc(c.procs[l.of.PID].images, func(img *image) bool {
-			return img.number == l.of.Image && len(img.series) > 0
-		})
-		if !kept {
+		if img := c.imageOf(l.of); img == nil || len(img.series) == 0 {
 			_ = os.Remove(l.path)
 			continue
 		}
