@@ -37,7 +37,13 @@ func (k KeyKind) AcrossBuilds() bool { return k == KeyFunction || k == KeyScript
 // IsScript reports whether a frame is a line of a script of Python, Perl, PHP or Ruby, as far as
 // its names tell. Code is in a module, and generated code has other source files.
 func IsScript(f *symbolize.Frame) bool {
-	return f.Module == "" && f.Line > 0 && scriptFile().MatchString(f.File)
+	return f.Module == "" && f.Line > 0 && (scriptFile().MatchString(f.File) || isCommand(f.File))
+}
+
+// isCommand reports whether a file can be the script of a command, such as gunicorn. Neither headers of C++ nor what is
+// built into Node, such as node:fs, have an extension.
+func isCommand(file string) bool {
+	return file != "" && path.Ext(path.Base(file)) == "" && !strings.Contains(file, "include/") && !strings.Contains(file, ":")
 }
 
 // scriptFile matches the file of a script, also of one that has none: <string>, (eval), -e.

@@ -107,7 +107,8 @@ func TestKeysAreNumbersOfSQL(t *testing.T) {
 // TestCodeOfStringsIsAScript: the engine leaves out the number that Perl gives each eval.
 func TestCodeOfStringsIsAScript(t *testing.T) {
 	for file, want := range map[string]bool{
-		"(eval)": true, "(eval 3)": true, "-e": true, "<string>": true, "/srv/app.rb": true, "(evaluate)": false, "app.c": false,
+		"(eval)": true, "(eval 3)": true, "-e": true, "<string>": true, "/srv/app.rb": true, "app.c": false,
+		"/usr/bin/gunicorn": true, "server": true, "/usr/include/c++/12/vector": false, "node:fs": false, "": false,
 	} {
 		require.Equal(t, want, identity.IsScript(&symbolize.Frame{Function: "<eval>", File: file, Line: 1}), file)
 	}

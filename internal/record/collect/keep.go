@@ -128,7 +128,7 @@ func (c *Collector) retire(p *process) {
 	}
 	if p.kept() < minSnapshots && p.last().span() < leastOfWorker {
 		c.forget(p)
-		if p.snapshots > 1 { // else it was a fork that ran another program
+		if p.snapshots > 1 && c.programs[p.last().exe] { // else it was a fork that ran another program
 			c.removed[cmp.Or(p.parent, c.o.Root)]++
 		}
 		return
