@@ -84,6 +84,7 @@ type Collector struct {
 	programs   map[string]bool // files of the main programs
 	recycled   []*process      // workers that have ended, of which snapshots are kept
 	removed    map[int]int64   // number of workers of which no snapshots are kept, by their parent
+	short      map[shortWorker]int64
 	strangers  strangers
 	filtered   map[string]bool // programs under a seccomp filter that this process does not have
 	problems   map[string]bool // messages; each is reported once
@@ -118,7 +119,7 @@ func New(o Options, out *manifest.Writer) *Collector {
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
 		unrecorded: map[int]string{}, contained: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{},
-		removed: map[int]int64{}, programs: map[string]bool{},
+		removed: map[int]int64{}, short: map[shortWorker]int64{}, programs: map[string]bool{},
 		filtered: map[string]bool{}, strangers: strangers{started: time.Now()}, problems: map[string]bool{},
 		requests: make(chan func()), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}

@@ -117,6 +117,28 @@ const (
 	maxRecycled = 100
 )
 
+// shortWorker is what is known of workers that were forgotten because they ended soon.
+type shortWorker struct {
+	parent int
+	exe    string
+}
+
+// countShort counts the workers that were forgotten and ran a program of the recording. Others were taken for workers
+// before it began, such as what a shell runs first.
+func (c *Collector) countShort() {
+	for _, img := range c.images() {
+		if len(img.series) == 0 {
+			continue
+		}
+		for w, n := range c.short {
+			if w.exe == img.exe {
+				c.removed[w.parent] += n
+				delete(c.short, w)
+			}
+		}
+	}
+}
+
 // retire is called when all snapshots of a process that has ended are added.
 func (c *Collector) retire(p *process) {
 	if p.retired {
@@ -128,8 +150,8 @@ func (c *Collector) retire(p *process) {
 	}
 	if p.kept() < minSnapshots && p.last().span() < leastOfWorker {
 		c.forget(p)
-		if p.snapshots > 1 && c.programs[p.last().exe] { // else it was a fork that ran another program
-			c.removed[cmp.Or(p.parent, c.o.Root)]++
+		if p.snapshots > 1 { // else it was a fork that ran another program
+			c.short[shortWorker{cmp.Or(p.parent, c.o.Root), p.last().exe}]++
 		}
 		return
 	}

@@ -161,6 +161,7 @@ func TestRecycledWorkers(t *testing.T) {
 	require.Len(t, c.recycled, maxRecycled)
 	require.Equal(t, map[int]int64{root: 2 * maxRecycled}, c.removed, "a fork that runs another program is not counted")
 	c.worker(t, 2*root+1, least, time.Millisecond)
+	c.countShort()
 	require.Equal(t, map[int]int64{root: 2*maxRecycled + 1}, c.removed, "one that has worked for a short time is")
 	for _, p := range c.recycled {
 		require.Equal(t, least+1, p.kept(), "those with the most snapshots")

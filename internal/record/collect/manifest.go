@@ -76,6 +76,7 @@ func (c *Collector) writeWorkers() {
 		}
 	}
 	c.writeCounts(manifest.ProblemWorkers, missing)
+	c.countShort()
 	c.writeCounts(manifest.ProblemRemoved, c.removed)
 	for _, p := range c.strangers.problems(time.Now()) {
 		if pids := c.pids(); c.procs[p.PID] == nil && len(pids) > 0 {
