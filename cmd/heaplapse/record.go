@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
@@ -248,7 +249,7 @@ func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Option
 	if f.orFail || f.dryRun || !record.CanRun(err) {
 		return err
 	}
-	reason := strings.ReplaceAll(err.Error(), "\n", "; ")
+	reason := strings.ReplaceAll(console.Reworded(err), "\n", "; ")
 	a.Complain(fmt.Errorf("the program runs without a recording: %s (--or-fail does not run it then)", reason))
 	if o.Duration == 0 && record.CanExec(err) {
 		return record.Exec(o)

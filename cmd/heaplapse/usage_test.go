@@ -22,10 +22,12 @@ const wrongUsages = `
 grwoth $D/leaky                          | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
 help bogus                               | unknown command "bogus"; see heaplapse --help
 baseline lst                             | unknown command "lst": did you mean heaplapse baseline list?; see heaplapse baseline --help
-fleet bogus                              | unknown command "bogus"; see heaplapse fleet --help
-completion tcsh                          | unknown command "tcsh"; see heaplapse completion --help
-completion bash extra                    | 1 argument: the command is heaplapse completion bash; see heaplapse completion bash --help
-version now                              | 1 argument: the command is heaplapse version; see heaplapse version --help
+recrod -o x -- ls                        | unknown command "recrod": did you mean heaplapse record?; see heaplapse --help
+grwoth lines --explain 1                 | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
+fleet bogus                              | unknown command "bogus": want aliases, compact, export, query; see heaplapse fleet --help
+completion tcsh                          | unknown command "tcsh": want bash, fish, powershell, zsh; see heaplapse completion --help
+completion bash extra                    | heaplapse completion bash takes no argument; see heaplapse completion bash --help
+version now                              | heaplapse version takes no argument; see heaplapse version --help
 --bogus                                  | unknown flag: --bogus; see heaplapse --help
 -version                                 | unknown flag: -version: did you mean --version?; see heaplapse --help
 -help                                    | unknown flag: -help: did you mean --help?; see heaplapse --help

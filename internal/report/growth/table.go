@@ -57,7 +57,7 @@ func (g *Report) table(p *text.Printer) {
 func (g *Report) TableHead() string {
 	unit, _ := g.RateUnit()
 	columns := g.columns("PER " + rateHeading(unit))
-	head := columns.Head() + text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()) + "  SITE"
+	head := columns.Head() + g.trendCell(trendHead) + "SITE"
 	if width := g.width(); width > 0 && text.Width(head) > width { // names are on lines of their own
 		return strings.TrimRight(strings.TrimSuffix(head, "SITE"), " ")
 	}
@@ -85,8 +85,6 @@ func rateHeading(unit string) string {
 	}
 	return strings.ToUpper(unit)
 }
-
-func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 
 // causeRows are the rows above those of the sites.
 func (g *Report) causeRows() (rows []TableRow) {
@@ -163,7 +161,7 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) TableRow {
 	if g.Ages != nil {
 		cells = append(cells, g.oldShare(s))
 	}
-	numbers := columns.Row(cells...) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
+	numbers := columns.Row(cells...) + g.trendCell(g.trend(s, g.trendWidth()))
 	return TableRow{Lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
 }
 
@@ -257,13 +255,26 @@ func (g *Report) trend(s *growth.Site, width int) string {
 	return text.Sparkline(s.Bytes[from:to], s.Visible[from:to], width)
 }
 
-// trendWidth is the width of the trend's column, in characters.
+const trendHead = "TREND"
+
+// trendCell is a cell of the trend's column; "" if there is no room for the column.
+func (g *Report) trendCell(s string) string {
+	if g.trendWidth() == 0 {
+		return ""
+	}
+	return text.Pad(s, g.trendWidth()) + "  "
+}
+
+// trendWidth is the width of the trend's column, in characters: 0, or enough for its head.
 func (g *Report) trendWidth() int {
 	width := sparkWidth
 	if g.Width > 0 {
 		width -= max(roomyWidth-g.Width, 0)
 	}
-	return max(min(width, len(g.Series.Heads)), 0)
+	if width < len(trendHead) {
+		return 0
+	}
+	return max(min(width, len(g.Series.Heads)), len(trendHead))
 }
 
 // Now is the number of bytes that a site has in use in the last judged snapshot that shows it.

@@ -17,7 +17,7 @@ func Commands(all [][]string) []string {
 	for i, command := range all {
 		whole[i] = text.Clean(strings.Join(command, " "))
 		if len(command) > 0 {
-			short[i] = text.Clean(strings.Join(append([]string{path.Base(command[0])}, command[1:]...), " "))
+			short[i] = text.Clean(strings.Join(append([]string{program(command[0])}, command[1:]...), " "))
 		}
 		other, known := wholeOf[short[i]]
 		same = same && (!known || other == whole[i])
@@ -27,6 +27,17 @@ func Commands(all [][]string) []string {
 		return short
 	}
 	return whole
+}
+
+// program is the base name of a program. A process may have replaced its arguments with one title, as nginx does:
+//
+//	/usr/sbin/nginx: master process nginx -c /etc/nginx/nginx.conf
+func program(name string) string {
+	first, rest, title := strings.Cut(name, " ")
+	if title {
+		rest = " " + rest
+	}
+	return path.Base(first) + rest
 }
 
 // Shorten returns rows whose commands have at most a width in columns. What is left of a longer one

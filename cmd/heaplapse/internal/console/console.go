@@ -101,14 +101,14 @@ func (c *Console) Complain(err error) {
 	case errors.As(err, &side):
 		err = fmt.Errorf("%w; %s BASE,CURRENT names one of each PATH", err, option.Process)
 	}
-	for _, line := range slices.Compact(strings.Split(reworded(err), "\n")) {
+	for _, line := range slices.Compact(strings.Split(Reworded(err), "\n")) {
 		c.printError(line)
 	}
 }
 
-// reworded returns the text of an error. Where it quotes one of the system about a path, it says
+// Reworded returns the text of an error. Where it quotes one of the system about a path, it says
 // what to do instead.
-func reworded(err error) string {
+func Reworded(err error) string {
 	line := err.Error()
 	var system *fs.PathError
 	if !errors.As(err, &system) {

@@ -69,13 +69,21 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return Error(cmd, fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], cmd.CommandPath()+" ", names)))
+	instead := didYouMean(args[0], cmd.CommandPath()+" ", names)
+	if instead == "" && cmd.HasParent() {
+		instead = ": want " + strings.Join(names, ", ")
+	}
+	return Error(cmd, fmt.Errorf("unknown command %q%s", args[0], instead))
 }
 
 // Between requires a number of arguments.
 func Between(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if n := len(args); n < least || n > most {
+		n := len(args)
+		switch {
+		case n > 0 && most == 0:
+			return Error(cmd, fmt.Errorf("%s takes no argument", cmd.CommandPath()))
+		case n < least, n > most:
 			return Error(cmd, fmt.Errorf("%s: the command is %s", count(n), strings.TrimSuffix(cmd.UseLine(), " [flags]")))
 		}
 		return nil

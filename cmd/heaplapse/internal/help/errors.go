@@ -22,6 +22,8 @@ func Error(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &inFile), errors.Is(err, pflag.ErrHelp):
 		return err
+	case errors.As(err, &unknown) && cmd.HasSubCommands() && cmd.Flags().NArg() > 0: // a mistyped command has come before
+		return Subcommand(cmd, cmd.Flags().Args())
 	case errors.As(err, &unknown):
 		err = unknownFlag(cmd, unknown)
 	case errors.As(err, &missing):
