@@ -62,8 +62,8 @@ func words(h *answer.Holder) (first string, way []string) {
 	case answer.NotFound:
 		return "not known: the block is in memory that is not understood", nil
 	default:
-		if isJavaScript(h) {
-			return "objects of JavaScript, or Node.js itself; a heap snapshot tells which objects (node --heapsnapshot-signal=SIGUSR2)", nil
+		if objects := ofInterpreter(h); objects != "" {
+			return objects, nil
 		}
 		first = origin(h)
 	}
@@ -111,12 +111,31 @@ func isHeld(h *answer.Holder) bool {
 	return true
 }
 
-// isJavaScript reports whether a way begins with a variable of Node.js itself, or on the stack of its main thread. V8
-// keeps its heap out of copies of the process, so that the way through the objects of JavaScript is not seen. What is
-// seen are lists of V8 that have all memory of its objects, and whatever leads to them.
-func isJavaScript(h *answer.Holder) bool {
+// interpreters are those whose objects are not understood. Their variables lead to memory that has many objects, whose
+// owners are not told by the way: the arenas of Perl, lists of V8 and whatever leads to them. V8 keeps its heap out of
+// copies of the process, too.
+var interpreters = []struct{ program, library, objects string }{
+	{"node", "libnode.so", "objects of JavaScript, or Node.js itself; a heap snapshot tells which objects (node --heapsnapshot-signal=SIGUSR2)"},
+	{"perl", "libperl.so", "objects of Perl, or perl itself"},
+	{"ruby", "libruby", "objects of Ruby, or ruby itself"},
+	{"php", "libphp", "objects of PHP, or php itself"},
+	{"lua", "liblua", "objects of Lua, or lua itself"},
+	{"tclsh", "libtcl", "objects of Tcl, or tclsh itself"},
+	{"java", "libjvm.so", "objects of Java, or the JVM itself"},
+}
+
+// ofInterpreter tells that a way begins with a variable of an interpreter whose objects are not understood, or on the
+// stack of the main thread of Node.js; "" if it does not.
+func ofInterpreter(h *answer.Holder) string {
 	file := symbolize.FileName(h.Module)
-	return file == "node" || strings.HasPrefix(file, "libnode.so") || h.Kind == answer.Stack && h.Name == "node"
+	for _, i := range interpreters {
+		version, program := strings.CutPrefix(file, i.program)
+		program = program && strings.Trim(version, ".-0123456789") == "" // perl5.36, php8.2
+		if program || strings.HasPrefix(file, i.library) || h.Kind == answer.Stack && h.Name == "node" && i.program == "node" {
+			return i.objects
+		}
+	}
+	return ""
 }
 
 // origin is what the way begins with.

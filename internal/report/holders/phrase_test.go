@@ -22,6 +22,10 @@ func TestPhrase(t *testing.T) {
 		"held by objects of JavaScript, or Node.js itself; a heap snapshot tells which objects (node --heapsnapshot-signal=SIGUSR2)": {
 			Kind: answer.Global, Name: "node::per_process::v8_platform", Module: "node", Path: []answer.Step{{Type: "node::NodePlatform"}},
 		},
+		"held by objects of Perl, or perl itself": {
+			Kind: answer.Global, Name: "PL_user_def_props", Module: "/usr/bin/perl5.36.0", Path: []answer.Step{{}},
+		},
+		"held by perl_pool (perlish.c:3)": {Kind: answer.Global, Name: "perl_pool", Module: "/usr/bin/perlish", File: "perlish.c", Line: 3},
 		"held by g_sessions_of_all_users_by_their_numbers (server.cc:14, std::map<std::pair<…>, std::shared_ptr<…>, " +
 			"std::less<…>>) → Session": {
 			Kind: answer.Global, Name: "g_sessions_of_all_users_by_their_numbers", File: "/src/server.cc", Line: 14,

@@ -34,7 +34,7 @@ func mostly(h answer.Held) string {
 	if isModule(&by) {
 		by, _ = h.Common(fifth)
 	}
-	if by.Blocks == 0 || !isHeld(&by) || isModule(&by) || isJavaScript(&by) {
+	if by.Blocks == 0 || !isHeld(&by) || isModule(&by) || ofInterpreter(&by) != "" {
 		return ""
 	}
 	return fmt.Sprintf(": %d of %d are %s", by.Blocks, h.Looked, short(&by))
@@ -72,7 +72,7 @@ func Line(h answer.Held) string {
 		return ""
 	}
 	line := short(&by)
-	if more && !isJavaScript(&by) {
+	if more && ofInterpreter(&by) == "" {
 		line += " → …"
 	}
 	line = fmt.Sprintf("%s   %d of %d", line, by.Blocks, h.Looked)
@@ -114,7 +114,7 @@ func Variable(h answer.Held) string {
 	default:
 		ok = false
 	}
-	if !ok || len(by.Path) < steps || isJavaScript(&by) {
+	if !ok || len(by.Path) < steps || ofInterpreter(&by) != "" {
 		return ""
 	}
 	by.Path = slices.Clone(by.Path[:steps])
