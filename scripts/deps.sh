@@ -21,6 +21,7 @@ needs=(
 	bwrap:bubblewrap firejail:firejail runc:runc /usr/share/containers/seccomp.json:golang-github-containers-common
 	systemd-analyze:systemd /usr/include/seccomp.h:libseccomp-dev
 	mkfs.ext4:e2fsprogs fsfreeze:util-linux /usr/lib/python3/dist-packages/fusepy.py:python3-fusepy
+	javac:default-jdk-headless
 	'/usr/include/*/cblas.h:libopenblas-dev' /usr/include/jemalloc/jemalloc.h:libjemalloc-dev
 )
 

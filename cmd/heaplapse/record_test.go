@@ -213,6 +213,25 @@ func TestRecordNode(t *testing.T) {
 	assert.True(t, names["leakBuffers"] || names["allocUnsafeSlow"], "no JavaScript function has a name")
 }
 
+// TestRecordJava: methods that were compiled have names.
+func TestRecordJava(t *testing.T) {
+	t.Parallel()
+	if !testutil.Full() {
+		t.Skip("HEAPLAPSE_FULL=1 records a Java program")
+	}
+	java := testutil.Need(t, "java")
+	testutil.Need(t, "javac")
+	dir := filepath.Join(t.TempDir(), "heap")
+	out, err := exec.Command("heaplapse", "record", "-q", "--jit", "-o", dir, "--", java, program(t, "Leak.java")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.True(t, functions(t, dir)["Leak.handle"], "no method has a name")
+	for _, f := range manifestOf(t, dir).Files {
+		if f.Kind == "perf-map" {
+			require.NoError(t, os.Remove(f.Path), "the JVM leaves its map in /tmp")
+		}
+	}
+}
+
 // functions returns the names of the functions on all stacks of a recording.
 func functions(t *testing.T, dir string) map[string]bool {
 	t.Helper()

@@ -16,13 +16,19 @@ func (p *Plan) runtimeSettings() []Setting {
 	var s []Setting
 	if p.JIT {
 		node := strings.TrimSpace(program.Getenv(p.Env, "NODE_OPTIONS") + " --perf-basic-prof --interpreted-frames-native-stack")
-		s = append(s, Setting{"NODE_OPTIONS", node}, Setting{"PYTHONPERFSUPPORT", "1"})
+		java := strings.TrimSpace(program.Getenv(p.Env, "JAVA_TOOL_OPTIONS") + " " + javaOptions)
+		s = append(s, Setting{"NODE_OPTIONS", node}, Setting{"PYTHONPERFSUPPORT", "1"}, Setting{"JAVA_TOOL_OPTIONS", java})
 	}
 	if p.PythonMalloc {
 		s = append(s, Setting{"PYTHONMALLOC", "malloc"})
 	}
 	return s
 }
+
+// javaOptions let the JVM (17 and later) write a perf map when it exits, and let it keep the frame pointers that walking
+// its frames needs. An older one has no such map, and ignores the option.
+const javaOptions = "-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions " +
+	"-XX:+DumpPerfMapAtExit"
 
 const phpBlocks = "; PHP takes memory in blocks: if it starts with USE_ZEND_ALLOC=0 in its environment, each " +
 	"allocation is seen"
@@ -67,6 +73,9 @@ func (p *Plan) runsPython() bool {
 func (p *Plan) runtimeHints() []string {
 	base := filepath.Base(p.Target.Exe)
 	if hint := languageHint(p.Target.Exe, p.Target.Exe); hint != "" {
+		if base == "java" && !p.JIT && p.engine.seesGenerated() {
+			hint += "; use " + option.JIT + " to see the names of Java methods (of Java 17 and later)"
+		}
 		if program.Getenv(p.Env, "USE_ZEND_ALLOC") == "0" {
 			hint = strings.TrimSuffix(hint, phpBlocks)
 		}

@@ -24,6 +24,7 @@ func TestClasses(t *testing.T) {
 			"Eigen::internal::aligned_malloc", "c10::alloc_cpu", "tsl::port::AlignedMalloc",
 			"tensorflow::Tensor::FromProto", "tensorflow::(anonymous namespace)::FromProtoField<float>", "tensorflow::core::Arena::Arena",
 			"tensorflow::OpKernelContext::allocate_output", "tensorflow::ThreadPoolDevice::MakeTensorFromProto",
+			"os::malloc", "jdk.internal.misc.Unsafe.allocateMemory0",
 			"_upb_Arena_SlowMalloc_dont_copy_me__upb_internal_use_only",
 			"__rustc::__rust_alloc", "<alloc::raw_vec::RawVec<u8>>::grow_one", "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::alloc",
 		},
@@ -37,6 +38,7 @@ func TestClasses(t *testing.T) {
 			"v8::internal::Builtin_HandleApiCall", "uv_run", "node::Buffer::New", "tp_new_wrapper",
 			"google::protobuf::MessageLite::CopyConstruct", "tensorflow::TensorProto::MergeImpl", "tensorflow::NodeDef::NodeDef", "shop::Order::MergeImpl",
 			"tokio::runtime::task::core::Cell<T,S>::new", "lru::LruCache<K,V>::put", "runtime.malg", "runtime.main", "net.(*conn).Read", "syscall.Accept4", "log/slog.(*Logger).Info", "google.golang.org/protobuf/proto.Unmarshal", "internal/sync.(*HashTrieMap[...]).Swap", "strings.(*Builder).grow", "bytes.growSlice", "encoding/json.Unmarshal", "maps.Copy[...]",
+			"java.util.zip.Deflater.init", "jdk.internal.ref.Cleaner.create", "Java_java_util_zip_Deflater_init",
 			"tensorflow::AttrValue_ListValue::CopyFrom", "upb_strtable_insert", "_upb_Map_New", "_upb_Decoder_DecodeMessage", "upb_Decode", "pybind11::cpp_function::dispatcher", "pybind11::detail::argument_loader<int>::call<void>",
 		},
 		Interpreter: {
@@ -50,6 +52,7 @@ func TestClasses(t *testing.T) {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
 			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",
 			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "net/http.(*Transport).dialConn", "net/http.(*ServeMux).HandleFunc", "shop.(*Handler).ServeHTTP", "runtimes.mallocgc", "tokios::runtime::run", "lrus::put", "github.com/gin-gonic/gin.New", "iofs", "shop/time.Parse", "strings",
+			"java.cache.New", "sun.New", "javascript.Run", "shop.java.util.Cart.add",
 			"MergeImpl", "PyUpb_Message_MergeFromString", "leakBuffers", "dl_cache_insert", "main.main", "myapp::operator new_cache",
 		},
 	} {

@@ -24,14 +24,14 @@ func differ(a, b heapfile.Mapping) bool {
 	return a.Path != "" && b.Path != "" && (a.Start-a.Offset != b.Start-b.Offset || a.Path != b.Path)
 }
 
-// anchors returns the first mapping of the program, which comes first in
-// /proc/PID/maps, and of the dynamic loader.
+// anchors returns the first executable mapping of the program, whose code comes first in
+// /proc/PID/maps, and the first mapping of the dynamic loader. The JVM maps data below the program.
 func anchors(maps []heapfile.Mapping) (program, loader heapfile.Mapping) {
 	for _, m := range maps {
 		if !strings.HasPrefix(m.Path, "/") {
 			continue
 		}
-		if program.Path == "" {
+		if program.Path == "" && m.Executable() {
 			program = m
 		}
 		if isLoader(path.Base(m.Path)) {

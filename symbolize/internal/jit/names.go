@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // parseName splits the name that a compiler writes for a function. Names of other forms are
@@ -12,6 +14,7 @@ import (
 //	JS:*hot /srv/hot.js:1:13          V8 of Node 20 and later
 //	LazyCompile:*hot /srv/hot.js:1    V8 up to Node 18
 //	py::Tracker.record:/srv/leak.py   CPython
+//	void shop.Cart.add(int, long)     HotSpot (Method::external_name in src/hotspot/share/oops/method.cpp)
 func parseName(name string) Symbol {
 	if v, ok := cutV8(name); ok {
 		return v.frame()
@@ -21,8 +24,14 @@ func parseName(name string) Symbol {
 			return Symbol{Function: function, File: file}
 		}
 	}
+	if m := javaName().FindStringSubmatch(name); m != nil {
+		return Symbol{Function: m[1]}
+	}
 	return Symbol{Function: name}
 }
+
+// javaName matches a method with its result and its parameters. Its class may have type parameters.
+var javaName = lazyregexp.New(`^[\w.$]+(?:\[\])* ([\w.$/]+\.[\w$]+|[\w.$/]+\.<(?:init|clinit)>)\([\w.$, \[\]/]*\)$`)
 
 // v8Tags are the kinds of code that V8 names by a function of a script (src/logging/code-events.h,
 // log.cc). Node 18 writes all but JS, later versions JS, Script and Eval. The names of other kinds

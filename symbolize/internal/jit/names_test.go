@@ -55,6 +55,14 @@ func TestNames(t *testing.T) {
 		`JS:*f C:\srv\a.js:1:2`:            script("f", `C:\srv\a.js`, 1, 2),
 		"Function:+f /a b/c.js:3:4":        script("f", "/a b/c.js", 3, 4),
 		"JS:*f http://host:8080/a.js:3:4":  script("f", "http://host:8080/a.js", 3, 4),
+		// HotSpot.
+		"void Leak.handle(int)": {Function: "Leak.handle"},
+		"java.lang.Object[] java.util.Arrays.copyOf(java.lang.Object[], int)": {Function: "java.util.Arrays.copyOf"},
+		"void java.util.HashMap.<init>()":                                     {Function: "java.util.HashMap.<init>"},
+		"int shop.Cart$Lines.size()":                                          {Function: "shop.Cart$Lines.size"},
+		"I2C/C2I adapters":                                                    {Function: "I2C/C2I adapters"},
+		"void f(int)":                                                         {Function: "void f(int)"},
+		"forward_exception Runtime1 stub":                                     {Function: "forward_exception Runtime1 stub"},
 		// Kinds of code that are no functions of a script.
 		"Builtin:ArrayMap":                      {Function: "Builtin:ArrayMap"},
 		"BytecodeHandler:LdaZero":               {Function: "BytecodeHandler:LdaZero"},
