@@ -22,7 +22,7 @@ const wrongUsages = `
 grwoth $D/leaky                          | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
 help bogus                               | unknown command "bogus"; see heaplapse --help
 baseline lst                             | unknown command "lst": did you mean heaplapse baseline list?; see heaplapse baseline --help
-recrod -o x -- ls                        | unknown command "recrod": did you mean heaplapse record?; see heaplapse --help
+recordd -o x -- ls                       | unknown command "recordd": did you mean heaplapse record?; see heaplapse --help
 grwoth lines --explain 1                 | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
 fleet bogus                              | unknown command "bogus": want aliases, compact, export, query; see heaplapse fleet --help
 completion tcsh                          | unknown command "tcsh": want bash, fish, powershell, zsh; see heaplapse completion --help

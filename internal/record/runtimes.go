@@ -25,8 +25,8 @@ func (p *Plan) runtimeSettings() []Setting {
 	return s
 }
 
-// javaOptions let the JVM (17 and later) write a perf map when it exits, and let it keep the frame pointers that walking
-// its frames needs. An older one has no such map, and ignores the option.
+// javaOptions let the JVM (17 and later) write a perf map when it exits, and keep the frame pointers that walking its
+// frames needs. An older one has no such map, and ignores the option.
 const javaOptions = "-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions " +
 	"-XX:+DumpPerfMapAtExit"
 

@@ -131,7 +131,8 @@ func ofInterpreter(h *answer.Holder) string {
 	for _, i := range interpreters {
 		version, program := strings.CutPrefix(file, i.program)
 		program = program && strings.Trim(version, ".-0123456789") == "" // perl5.36, php8.2
-		if program || strings.HasPrefix(file, i.library) || h.Kind == answer.Stack && h.Name == "node" && i.program == "node" {
+		stack := i.program == "node" && h.Kind == answer.Stack && h.Name == "node"
+		if program || stack || strings.HasPrefix(file, i.library) {
 			return i.objects
 		}
 	}

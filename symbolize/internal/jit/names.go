@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
-
-	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // parseName splits the name that a compiler writes for a function. Names of other forms are
@@ -24,14 +22,21 @@ func parseName(name string) Symbol {
 			return Symbol{Function: function, File: file}
 		}
 	}
-	if m := javaName().FindStringSubmatch(name); m != nil {
-		return Symbol{Function: m[1]}
+	if method, ok := cutJava(name); ok {
+		return Symbol{Function: method}
 	}
 	return Symbol{Function: name}
 }
 
-// javaName matches a method with its result and its parameters. Its class may have type parameters.
-var javaName = lazyregexp.New(`^[\w.$]+(?:\[\])* ([\w.$/]+\.[\w$]+|[\w.$/]+\.<(?:init|clinit)>)\([\w.$, \[\]/]*\)$`)
+// cutJava removes the result and the parameters of a method of Java. ok is false for other names.
+func cutJava(name string) (method string, ok bool) {
+	head, parameters, ok := strings.Cut(name, "(")
+	if !ok || !strings.HasSuffix(parameters, ")") {
+		return "", false
+	}
+	result, method, ok := strings.Cut(head, " ")
+	return method, ok && result != "" && strings.Contains(method, ".") && !strings.ContainsAny(head[len(result)+1:], " :*&")
+}
 
 // v8Tags are the kinds of code that V8 names by a function of a script (src/logging/code-events.h,
 // log.cc). Node 18 writes all but JS, later versions JS, Script and Eval. The names of other kinds
