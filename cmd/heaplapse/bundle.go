@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
@@ -79,7 +80,7 @@ func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bun
 
 // writeBundle writes the archive, whole or not at all.
 func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out string) error {
-	size, err := pipeline.WriteBundle(ctx, out, contents)
+	size, err := pipeline.WriteBundle(ctx, out, atomicfile.Options{}, contents)
 	if err != nil {
 		return notWritten(out, err)
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/heaplapse/heaplapse/internal/period"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -227,7 +226,7 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 	if err != nil {
 		return nil, err
 	}
-	judge := growthreport.Judge{Pipeline: p, Judgement: o, View: siteview.Options{}, Each: f.each}
+	judge := growthreport.Judge{Pipeline: p, Judgement: o, Each: f.each}
 	report, err := judge.Report(ctx, paths)
 	if err != nil {
 		return nil, err

@@ -225,7 +225,8 @@ var advisedBy = map[string][]string{
 	"push": {option.Header, option.CACert, option.Insecure, option.Timeout, option.Retry},
 }
 
-// TestAdvisedFlagsExist checks that the commands which advise a flag have it. Advice on recording is about the flags of record, whichever command gives it.
+// TestAdvisedFlagsExist checks that the commands which advise a flag have it. Advice on recording is about the flags of
+// record, whichever command gives it.
 func TestAdvisedFlagsExist(t *testing.T) {
 	root, advised := (&app{}).root(), map[string]bool{}
 	for names, options := range advisedBy {
@@ -250,7 +251,8 @@ func TestAdvisedFlagsExist(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, stringsOf(t, filepath.Join(testutil.Root(t), "internal/option/option.go")), slices.Collect(maps.Keys(advised)))
+	known := stringsOf(t, filepath.Join(testutil.Root(t), "internal/option/option.go"))
+	require.ElementsMatch(t, known, slices.Collect(maps.Keys(advised)))
 }
 
 // commands are ours, which only cmd and package option name.

@@ -101,7 +101,8 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.orFail, "or-fail", false, "do not run CMD if it cannot be recorded, and exit with 125")
 		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end the program with SIGTERM after `TIME`, like 2h")
 		f.scope.add(flags)
-		flags.BoolVar(&f.JIT, "jit", false, "make Node, Java and CPython name their functions (sets NODE_OPTIONS, JAVA_TOOL_OPTIONS, PYTHONPERFSUPPORT)")
+		flags.BoolVar(&f.JIT, "jit", false, "make Node, Java and CPython name their functions "+
+			"(sets NODE_OPTIONS, JAVA_TOOL_OPTIONS, PYTHONPERFSUPPORT)")
 		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible to tcmalloc and jemalloc (sets PYTHONMALLOC=malloc)")
 	})
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {

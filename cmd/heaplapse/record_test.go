@@ -222,7 +222,8 @@ func TestRecordJava(t *testing.T) {
 	java := testutil.Need(t, "java")
 	testutil.Need(t, "javac")
 	dir := filepath.Join(t.TempDir(), "heap")
-	out, err := exec.Command("heaplapse", "record", "-q", "--jit", "-o", dir, "--", java, program(t, "Leak.java")).CombinedOutput()
+	cmd := exec.Command("heaplapse", "record", "-q", "--jit", "-o", dir, "--", java, program(t, "Leak.java"))
+	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.True(t, functions(t, dir)["Leak.handle"], "no method has a name")
 	for _, f := range manifestOf(t, dir).Files {

@@ -133,17 +133,19 @@ func TestRecordUnderAnUmask(t *testing.T) {
 	})
 }
 
-// TestRecordWithoutAnUmask: nobody else can write to the files of a recording, also to those of a look and of the names. A
-// link of such a name, which the owner of the directory may have made, is replaced.
+// TestRecordWithoutAnUmask: nobody else can write to the files of a recording, also to those of a look and of the
+// names. A link of such a name, which the owner of the directory may have made, is replaced.
 func TestRecordWithoutAnUmask(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
 	program := filepath.Join(bin, "wait")
-	compileC(t, program, "#include <stdlib.h>\n#include <unistd.h>\nint main(void) { return malloc(1 << 20) == 0 || usleep(300000); }\n")
+	compileC(t, program, "#include <stdlib.h>\n#include <unistd.h>\n"+
+		"int main(void) { return malloc(1 << 20) == 0 || usleep(300000); }\n")
 	dir, victim := t.TempDir(), filepath.Join(bin, "victim")
 	require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
 	require.NoError(t, os.Symlink(victim, filepath.Join(dir, "names.heaplapse.tar.zst")))
-	out, err := exec.Command("sh", "-c", `umask 0; exec heaplapse record -q -o "$0" -- "$1"`, dir, program).CombinedOutput()
+	cmd := exec.Command("sh", "-c", `umask 0; exec heaplapse record -q -o "$0" -- "$1"`, dir, program)
+	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -43,8 +43,7 @@ func IsScript(f *symbolize.Frame) bool {
 // isCommand reports whether a file can be the script of a command, such as gunicorn. Neither headers of C++ nor what is
 // built into Node, such as node:fs, have an extension.
 func isCommand(file string) bool {
-	return file != "" && path.Ext(path.Base(file)) == "" &&
-		!strings.Contains(file, "include/") && !strings.Contains(file, ":")
+	return path.Ext(path.Base(file)) == "" && !strings.Contains(file, "include/") && !strings.Contains(file, ":")
 }
 
 // scriptFile matches the file of a script, also of one that has none: <string>, (eval), -e.

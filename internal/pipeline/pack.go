@@ -86,7 +86,7 @@ func keepNames(ctx context.Context, dir string, names Names) (size int64, err er
 	}
 	// The directory may belong to another user, who may have put a link there.
 	o := atomicfile.Options{Replace: true, Finish: atomicfile.OnlyForOwner}
-	return writeBundle(ctx, filepath.Join(dir, manifest.NamesFile), o, contents)
+	return WriteBundle(ctx, filepath.Join(dir, manifest.NamesFile), o, contents)
 }
 
 // packer gathers the contents of a bundle.
@@ -199,11 +199,7 @@ func BundleName(path string) string {
 }
 
 // WriteBundle writes a bundle to a file, whole or not at all, and returns its size in bytes.
-func WriteBundle(ctx context.Context, path string, contents *bundle.Contents) (size int64, err error) {
-	return writeBundle(ctx, path, atomicfile.Options{}, contents)
-}
-
-func writeBundle(
+func WriteBundle(
 	ctx context.Context, path string, o atomicfile.Options, contents *bundle.Contents,
 ) (size int64, err error) {
 	err = atomicfile.Write(path, o, func(w io.Writer) error {

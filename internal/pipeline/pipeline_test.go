@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/verdict"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -156,7 +157,7 @@ func TestBundles(t *testing.T) {
 	contents, err := p.Collect(t.Context(), []string{testutil.Data(t, "leaky")}, leaky(t), "test")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "leaky"+bundle.Suffix)
-	size, err := pipeline.WriteBundle(t.Context(), path, contents)
+	size, err := pipeline.WriteBundle(t.Context(), path, atomicfile.Options{}, contents)
 	require.NoError(t, err)
 	packed, err := os.ReadFile(path)
 	require.NoError(t, err)

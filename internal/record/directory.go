@@ -41,7 +41,8 @@ func (p *Plan) chooseName() error {
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
-		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another with %s", p.Dir, option.Output)
+		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another with %s", p.Dir,
+			option.Output)
 	}
 	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list with commas
 		return status.Errorf(status.Failed,

@@ -15,14 +15,18 @@ import (
 func (p *Plan) runtimeSettings() []Setting {
 	var s []Setting
 	if p.JIT {
-		node := strings.TrimSpace(program.Getenv(p.Env, "NODE_OPTIONS") + " --perf-basic-prof --interpreted-frames-native-stack")
-		java := strings.TrimSpace(program.Getenv(p.Env, "JAVA_TOOL_OPTIONS") + " " + javaOptions)
-		s = append(s, Setting{"NODE_OPTIONS", node}, Setting{"PYTHONPERFSUPPORT", "1"}, Setting{"JAVA_TOOL_OPTIONS", java})
+		s = append(s, p.addOptions("NODE_OPTIONS", "--perf-basic-prof --interpreted-frames-native-stack"),
+			Setting{"PYTHONPERFSUPPORT", "1"}, p.addOptions("JAVA_TOOL_OPTIONS", javaOptions))
 	}
 	if p.PythonMalloc {
 		s = append(s, Setting{"PYTHONMALLOC", "malloc"})
 	}
 	return s
+}
+
+// addOptions adds options to those that a variable of the program has.
+func (p *Plan) addOptions(variable, options string) Setting {
+	return Setting{variable, strings.TrimSpace(program.Getenv(p.Env, variable) + " " + options)}
 }
 
 // javaOptions let the JVM (17 and later) write a perf map when it exits, and keep the frame pointers that walking its

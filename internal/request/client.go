@@ -215,7 +215,7 @@ func isDialTimeout(err error) bool {
 func (c *Client) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errTimeout) {
-			return fmt.Errorf("%w within %s%s", errTimeout, c.Timeout, " ("+option.Timeout+")")
+			return fmt.Errorf("%w within %s (%s)", errTimeout, c.Timeout, option.Timeout)
 		}
 		return cause
 	}

@@ -60,7 +60,7 @@ func (c *Client) statusError(resp *http.Response, u *url.URL) error {
 		}
 		return &Refusal{s, true}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		s.text += fmt.Sprintf(": if the service wants credentials, send them with %s 'Authorization: …'", option.Header)
+		s.text += ": if the service wants credentials, send them with " + option.Header + " 'Authorization: …'"
 	case code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests:
 		return s
 	}

@@ -82,7 +82,7 @@ func (c *client) read(ctx context.Context, f *fetched, p *profile) error {
 	began := time.Now()
 	d := heapfile.Decoder{Check: func(more int64) error {
 		if c.Timeout > 0 && time.Since(began) > c.Timeout {
-			return fmt.Errorf("not read within %s%s", c.Timeout, " ("+option.Timeout+")")
+			return fmt.Errorf("not read within %s (%s)", c.Timeout, option.Timeout)
 		}
 		if ctx.Err() != nil || c.Check == nil {
 			return ctx.Err()

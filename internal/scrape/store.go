@@ -49,7 +49,7 @@ func newStore(o *Options, services []*service) (*store, error) {
 		s.dir = outdir.Fresh(s.unnamed)
 	}
 	if outdir.HasRecording(s.dir) {
-		return nil, fmt.Errorf("%s already holds a recording: choose another directory%s", s.dir, " with "+option.Output)
+		return nil, fmt.Errorf("%s already holds a recording: choose another directory with %s", s.dir, option.Output)
 	}
 	return s, nil
 }

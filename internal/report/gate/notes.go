@@ -19,8 +19,8 @@ import (
 func (g *Report) notes() []string {
 	out := []string{}
 	if g.FirstRun {
-		out = append(out, "a later run is compared with this one once it is saved"+
-			"; "+option.RequireBaseline+" makes a missing baseline an error")
+		out = append(out, "a later run is compared with this one once it is saved; "+
+			option.RequireBaseline+" makes a missing baseline an error")
 	}
 	if g.Total.Status == gate.Regressed && len(g.with(gate.Regressed)) > 0 {
 		out = append(out, "the heap as a whole regressed without the functions that regressed, too")
@@ -86,8 +86,8 @@ func noteText(n *gate.Note) string {
 		if n.Count == n.Of {
 			return "allocated bytes are not compared: no earlier run has an amount of work (" + option.Work + ")"
 		}
-		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work",
-			n.Count, n.Of) + " (" + option.Work + ")"
+		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work (%s)",
+			n.Count, n.Of, option.Work)
 	case gate.NoteNoWork:
 		return "allocated bytes are not compared: the current run has no amount of work (" + option.Work + ")"
 	case gate.NoteTruncatedRun:
@@ -155,8 +155,8 @@ func mismatchRemedy(list []gate.Mismatch) string {
 		return "; if the work is the same, give it one name for gate and for baseline save (" + option.Workload +
 			" NAME), or " + option.Force + " compares it once"
 	case is(gate.MismatchFormat):
-		return "; record the run and its baselines with the same engine (" + option.Engine + "), or begin a new baseline set; " +
-			option.Force + " compares anyway"
+		return "; record the run and its baselines with the same engine (" + option.Engine +
+			"), or begin a new baseline set; " + option.Force + " compares anyway"
 	}
 	return "; " + option.Force + " compares anyway"
 }
@@ -222,8 +222,8 @@ func TooFewSnapshots(have, least int) string {
 func (g *Report) unmatchedReason() string {
 	if g.mostlyUnnamed() {
 		return "of the bytes have no match in the baselines: only the totals are comparable, not the call paths. " +
-			"If the earlier runs are snapshots, their program may have been rebuilt since" +
-			"; " + option.BaselineSave + " keeps the names"
+			"If the earlier runs are snapshots, their program may have been rebuilt since; " +
+			option.BaselineSave + " keeps the names"
 	}
 	return "of the bytes are on call paths that only the current run or only the latest baseline has: " +
 		"functions are new, gone, renamed, or called by others. " +

@@ -59,7 +59,8 @@ func TestNoteTexts(t *testing.T) {
 
 // remedies are what makes runs with a mismatch comparable.
 var remedies = map[gate.MismatchKind]string{
-	gate.MismatchFormat: "; record the run and its baselines with the same engine (--engine), or begin a new baseline set; --force compares anyway",
+	gate.MismatchFormat: "; record the run and its baselines with the same engine (--engine), " +
+		"or begin a new baseline set; --force compares anyway",
 	gate.MismatchPeriod: "; --force compares anyway",
 	gate.MismatchWorkload: "; if the work is the same, give it one name for gate and for baseline save (--workload NAME)" +
 		", or --force compares it once",

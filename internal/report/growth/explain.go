@@ -120,8 +120,7 @@ func (g *Report) explain(p *text.Printer) error {
 	}
 	if n := len(sites) - len(shown); n > 0 {
 		p.Linef("")
-		p.Linef("… and %s with this name%s", units.Count(n, "more site"),
-			fmt.Sprintf(": %s %d explains them", option.Top, len(sites)))
+		p.Linef("… and %s with this name: %s %d explains them", units.Count(n, "more site"), option.Top, len(sites))
 	}
 	return nil
 }
@@ -198,4 +197,14 @@ func Labels() (out [][2]string) {
 		out = append(out, [2]string{l.String(), text.Sentences(l.Meaning(), "")})
 	}
 	return out
+}
+
+// survival are the lines that tell, of what a site allocated in each part of the judged time, how much was still in use
+// at the end of each part; none if that is not known.
+func (g *Report) survival(s *growth.Site) []string {
+	cohorts := g.Ages.Of(s.Members)
+	if len(cohorts) < 2 {
+		return nil
+	}
+	return siteview.Survival(g.Ages.Ends, cohorts)
 }

@@ -71,8 +71,7 @@ func (g *Report) markdownTable(p *text.Printer) {
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
-		p.Linef("… and %s%s.", units.Count(n, "more site"),
-			fmt.Sprintf(": `%s %d` shows them", option.Top, len(g.Result.Sites)))
+		p.Linef("… and %s: `%s %d` shows them.", units.Count(n, "more site"), option.Top, len(g.Result.Sites))
 	}
 }
 

@@ -34,9 +34,9 @@ func (g *Report) elsewhere() (out []string) {
 			}
 			told[p.Key(s)] = true
 			name := text.Clean(p.Name())
-			line := fmt.Sprintf("leaks in process %s: %s, %s, chance of a leak: %s", name, d.heading,
-				units.SignedBytes(float64(s.Gained)), text.Percent(s.Confidence))
-			out = append(out, line+fmt.Sprintf("; %s %s shows it", option.Process, name))
+			line := fmt.Sprintf("leaks in process %s: %s, %s, chance of a leak: %s; %s %[1]s shows it", name, d.heading,
+				units.SignedBytes(float64(s.Gained)), text.Percent(s.Confidence), option.Process)
+			out = append(out, line)
 		}
 	}
 	return out

@@ -171,6 +171,5 @@ func (g *Report) markdownProcesses(p *text.Printer) {
 
 // shown is the process that the lines below it are about.
 func (g *Report) shown() string {
-	return fmt.Sprintf("process %s%s", text.Clean(g.Series.Process.Name()),
-		" ("+option.Process+" shows another)")
+	return fmt.Sprintf("process %s (%s shows another)", text.Clean(g.Series.Process.Name()), option.Process)
 }

@@ -308,8 +308,8 @@ func (g *Report) idleEnd() string {
 	if len(g.Processes) > 1 {
 		process = fmt.Sprintf("%s %s ", option.Process, text.Clean(g.Series.Process.Name()))
 	}
-	return fmt.Sprintf("the process hardly ran after snapshot %d: judge the time before", until+1) +
-		fmt.Sprintf(" (%s%s %d)", process, option.Until, until+1)
+	return fmt.Sprintf("the process hardly ran after snapshot %d: judge the time before (%s%s %d)", until+1,
+		process, option.Until, until+1)
 }
 
 // mallocOnly reports whether CPython got all its memory from malloc, so that the heap shows it.

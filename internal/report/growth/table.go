@@ -165,6 +165,16 @@ func (g *Report) row(rank string, s *growth.Site, v siteview.View) TableRow {
 	return TableRow{Lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
 }
 
+// oldShare is the share of what a site has in use that was allocated in the first half of the judged snapshots, as
+// text; "" if that is not known.
+func (g *Report) oldShare(s *growth.Site) string {
+	share, ok := g.Ages.Old(s.Members)
+	if !ok {
+		return ""
+	}
+	return units.Percent(share)
+}
+
 // labelRendition is that of the verdict on a site; empty for those that do not leak.
 func labelRendition(l verdict.Site) text.Rendition {
 	return map[verdict.Family]text.Rendition{

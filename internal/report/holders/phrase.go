@@ -115,7 +115,8 @@ func isHeld(h *answer.Holder) bool {
 // owners are not told by the way: the arenas of Perl, lists of V8 and whatever leads to them. V8 keeps its heap out of
 // copies of the process, too.
 var interpreters = []struct{ program, library, objects string }{
-	{"node", "libnode.so", "objects of JavaScript, or Node.js itself; a heap snapshot tells which objects (node --heapsnapshot-signal=SIGUSR2)"},
+	{"node", "libnode.so", "objects of JavaScript, or Node.js itself; a heap snapshot tells which objects " +
+		"(node --heapsnapshot-signal=SIGUSR2)"},
 	{"perl", "libperl.so", "objects of Perl, or perl itself"},
 	{"ruby", "libruby", "objects of Ruby, or ruby itself"},
 	{"php", "libphp", "objects of PHP, or php itself"},
@@ -128,11 +129,13 @@ var interpreters = []struct{ program, library, objects string }{
 // stack of the main thread of Node.js; "" if it does not.
 func ofInterpreter(h *answer.Holder) string {
 	file := symbolize.FileName(h.Module)
+	if h.Kind == answer.Stack && h.Name == "node" {
+		file = h.Name
+	}
 	for _, i := range interpreters {
 		version, program := strings.CutPrefix(file, i.program)
 		program = program && strings.Trim(version, ".-0123456789") == "" // perl5.36, php8.2
-		stack := i.program == "node" && h.Kind == answer.Stack && h.Name == "node"
-		if program || stack || strings.HasPrefix(file, i.library) {
+		if program || strings.HasPrefix(file, i.library) {
 			return i.objects
 		}
 	}

@@ -25,7 +25,9 @@ func TestPhrase(t *testing.T) {
 		"held by objects of Perl, or perl itself": {
 			Kind: answer.Global, Name: "PL_user_def_props", Module: "/usr/bin/perl5.36.0", Path: []answer.Step{{}},
 		},
-		"held by perl_pool (perlish.c:3)": {Kind: answer.Global, Name: "perl_pool", Module: "/usr/bin/perlish", File: "perlish.c", Line: 3},
+		"held by perl_pool (perlish.c:3)": {
+			Kind: answer.Global, Name: "perl_pool", Module: "/usr/bin/perlish", File: "perlish.c", Line: 3,
+		},
 		"held by g_sessions_of_all_users_by_their_numbers (server.cc:14, std::map<std::pair<…>, std::shared_ptr<…>, " +
 			"std::less<…>>) → Session": {
 			Kind: answer.Global, Name: "g_sessions_of_all_users_by_their_numbers", File: "/src/server.cc", Line: 14,

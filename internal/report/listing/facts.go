@@ -47,7 +47,7 @@ func (i *Info) facts(p *text.Printer) {
 // one before.
 func (i *Info) leftOutText() (line string) {
 	if n := i.Series.Thinned(); n > 0 {
-		line = fmt.Sprintf("; the recorder removed %d more", n) + " (" + option.Keep + ")"
+		line = fmt.Sprintf("; the recorder removed %d more (%s)", n, option.Keep)
 	}
 	if n := i.Series.Repeated(); n > 0 {
 		line += fmt.Sprintf("; %d more repeat the one before", n)

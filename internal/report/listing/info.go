@@ -62,7 +62,7 @@ func (i *Info) table(p *text.Printer) {
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
-				p.Linef("   … %d more%s", len(heads)-2*shownEnds, ": "+option.Verbose+" lists them")
+				p.Linef("   … %d more: %s lists them", len(heads)-2*shownEnds, option.Verbose)
 			}
 			continue
 		}

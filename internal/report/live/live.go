@@ -204,7 +204,8 @@ func (l *Report) sitesIn(g *growth.Report, room int) (lines []string) {
 		for ; shown > 0 && used+1 > room; shown-- { // the line that counts the others
 			used -= len(rows[shown-1].Lines)
 		}
-		more = fmt.Sprintf("… and %s: %s %s", units.Count(all-shown, "more site"), option.GrowthCommand, text.Clean(l.Path))
+		more = fmt.Sprintf("… and %s: %s %s", units.Count(all-shown, "more site"), option.GrowthCommand,
+			text.Clean(l.Path))
 		used++
 	}
 	notes = notes[:max(0, min(len(notes), room-used))]

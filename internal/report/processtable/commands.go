@@ -33,11 +33,8 @@ func Commands(all [][]string) []string {
 //
 //	/usr/sbin/nginx: master process nginx -c /etc/nginx/nginx.conf
 func program(name string) string {
-	first, rest, title := strings.Cut(name, " ")
-	if title {
-		rest = " " + rest
-	}
-	return path.Base(first) + rest
+	first, _, _ := strings.Cut(name, " ")
+	return path.Base(first) + name[len(first):]
 }
 
 // Shorten returns rows whose commands have at most a width in columns. What is left of a longer one

@@ -34,7 +34,8 @@ func TestCommandsTellProcessesApart(t *testing.T) {
 		"all the same":   {[]string{venv + "gunicorn|app", venv + "gunicorn|app"}, []string{"gunicorn app", "gunicorn app"}},
 		"their programs": {[]string{"/opt/a/server|-v", "/opt/b/server|-v"}, []string{"/opt/a/server -v", "/opt/b/server -v"}},
 		"titles": {
-			[]string{"postgres: checkpointer", "nginx: master process /usr/nginx"}, []string{"postgres: checkpointer", "nginx: master process /usr/nginx"},
+			[]string{"postgres: checkpointer", "nginx: master process /usr/nginx"},
+			[]string{"postgres: checkpointer", "nginx: master process /usr/nginx"},
 		},
 		"hostile or unknown": {[]string{"a\x1b[2J|b", "", strings.Repeat("名", 99)}, []string{"a\\u001b[2J b", "", strings.Repeat("名", 11) + "…" + strings.Repeat("名", 6)}},
 	} {

@@ -1,6 +1,7 @@
 package siteview
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -35,8 +36,8 @@ func (d *Describer) Lineless(rows []symbolize.SiteID) string {
 	if len(modules) > 1 {
 		have, it, its = "have", "them", "their debug files"
 	}
-	return moduleList(d.symbols, modules) + " " + have + " no line numbers: build " + it + " with debug information (-g)" +
-		", or pass " + its + " with " + option.DebugDir
+	return fmt.Sprintf("%s %s no line numbers: build %s with debug information (-g), or pass %s with %s",
+		moduleList(d.symbols, modules), have, it, its, option.DebugDir)
 }
 
 // ownFrames are the named frames of a location that are the user's own code.

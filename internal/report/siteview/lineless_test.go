@@ -9,7 +9,8 @@ import (
 // TestProgramsWithoutLines: a site of the user's own code, or that it called, has a remedy if the program was built
 // without line numbers. Nobody can add those of a library of the system by a build.
 func TestProgramsWithoutLines(t *testing.T) {
-	const note = "app has no line numbers: build it with debug information (-g), or pass its debug file with --debug-dir"
+	const note = "app has no line numbers: build it with debug information (-g), " +
+		"or pass its debug file with --debug-dir"
 	d, ids := withLibrary(t, "malloc ← own_keep ← own_main", "malloc ← grow ← own_count ← own_main", "malloc ← grow ← start")
 	require.Equal(t, note, d.Lineless(ids[:1]))
 	require.Equal(t, note, d.Lineless(ids), "it is one program")

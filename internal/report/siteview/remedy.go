@@ -38,17 +38,16 @@ func ProgramRemedy(m *symbolize.Module) string {
 
 // remedyIn returns how to get the names of a module.
 func remedyIn(m *symbolize.Module, reason symbolize.Reason) string {
-	sysroot, binary := option.Sysroot, option.Binary
 	switch reason {
 	case symbolize.ReasonMissing:
 		return fmt.Sprintf(
 			"%s was not found here: copy it from the machine that ran the process and pass %s (or %s for the program)",
-			m.Path, sysroot, binary,
+			m.Path, option.Sysroot, option.Binary,
 		)
 	case symbolize.ReasonStale:
-		return fmt.Sprintf("%s is not the build that ran: pass the right one with %s or %s", m.Path, sysroot, binary)
+		return fmt.Sprintf("%s is not the build that ran: pass the right one with %s or %s", m.Path, option.Sysroot, option.Binary)
 	case symbolize.ReasonNoSegment:
-		return fmt.Sprintf("%s may not be the file that was mapped: pass that one with %s or %s", m.Path, sysroot, binary)
+		return fmt.Sprintf("%s may not be the file that was mapped: pass that one with %s or %s", m.Path, option.Sysroot, option.Binary)
 	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
@@ -59,7 +58,7 @@ func remedyIn(m *symbolize.Module, reason symbolize.Reason) string {
 				m.Title(), packageQuery(m.Path), option.DebugDir,
 			)
 		case m.BuildID == "":
-			return fmt.Sprintf("pass the unstripped %s with %s", m.Title(), binary)
+			return fmt.Sprintf("pass the unstripped %s with %s", m.Title(), option.Binary)
 		}
 		return fmt.Sprintf("pass the unstripped %s or its debug file with %s", m.Title(), option.DebugDir)
 	}
@@ -90,21 +89,21 @@ func remedyForAll(s *symbolize.Symbols, r class.UnnamedRow) string {
 	}
 	first := &s.Modules[r.Modules[0]]
 	hasID := first.BuildID != ""
-	files := []any{option.Sysroot, option.Binary}
 	switch r.Reason {
 	case symbolize.ReasonMissing:
 		it := "it"
 		if len(r.Modules) > 1 {
 			it = "them"
 		}
-		return "copy " + it + fmt.Sprintf(" from the machine that ran the process and pass %s DIR (%s FILE for the program)", files...) +
+		return fmt.Sprintf("copy %s from the machine that ran the process and pass %s DIR (%s FILE for the program)",
+			it, option.Sysroot, option.Binary) +
 			onlyIf(hasID, ", or "+option.Debuginfod+" URL")
 	case symbolize.ReasonStale:
-		return fmt.Sprintf("pass the builds that ran with %s DIR or %s FILE", files...) +
+		return fmt.Sprintf("pass the builds that ran with %s DIR or %s FILE", option.Sysroot, option.Binary) +
 			onlyIf(hasID, fmt.Sprintf(", or %s DIR or %s URL, which find them by build ID",
 				option.DebugDir, option.Debuginfod))
 	case symbolize.ReasonNoSegment:
-		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", files...)
+		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", option.Sysroot, option.Binary)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
 		return remedyForStripped(s, r.Modules)
 	}

@@ -35,7 +35,7 @@ func cutJava(name string) (method string, ok bool) {
 		return "", false
 	}
 	result, method, ok := strings.Cut(head, " ")
-	return method, ok && result != "" && strings.Contains(method, ".") && !strings.ContainsAny(head[len(result)+1:], " :*&")
+	return method, ok && result != "" && strings.Contains(method, ".") && !strings.ContainsAny(method, " :*&")
 }
 
 // v8Tags are the kinds of code that V8 names by a function of a script (src/logging/code-events.h,

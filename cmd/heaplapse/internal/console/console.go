@@ -77,8 +77,8 @@ func (c *Console) Words(n pipeline.Notice) string {
 		if len(list) > shown && !c.Verbose {
 			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
 		}
-		return "not found, so their functions have no names: " + strings.Join(list, ", ") +
-			fmt.Sprintf(" (see %s, %s)", option.Sysroot, option.Binary)
+		return fmt.Sprintf("not found, so their functions have no names: %s (see %s, %s)", strings.Join(list, ", "),
+			option.Sysroot, option.Binary)
 	case pipeline.OtherProcesses:
 		return n.Text + text.OtherProcesses()
 	case pipeline.UnnamedFunctions:

@@ -22,7 +22,7 @@ func Error(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &inFile), errors.Is(err, pflag.ErrHelp):
 		return err
-	case errors.As(err, &unknown) && cmd.HasSubCommands() && cmd.Flags().NArg() > 0: // a mistyped command has come before
+	case errors.As(err, &unknown) && cmd.HasSubCommands() && cmd.Flags().NArg() > 0: // behind a mistyped command
 		return Subcommand(cmd, cmd.Flags().Args())
 	case errors.As(err, &unknown):
 		err = unknownFlag(cmd, unknown)
