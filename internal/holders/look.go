@@ -247,6 +247,11 @@ func (l *Look) listDoubts() {
 	if n := len(l.snapshot.Missing); n > 0 {
 		doubt("%d mappings were not copied (MADV_DONTFORK)", n)
 	}
+	for _, t := range l.snapshot.Threads {
+		if t.Asleep {
+			doubt("the registers of thread %d (%s) could not be read: it waited in a system call that a stop would have ended early", t.ID, t.Name)
+		}
+	}
 	if n := l.graph.Unreadable(); n > 0 {
 		doubt("%d bytes could not be read", n)
 	}

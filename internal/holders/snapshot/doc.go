@@ -2,7 +2,8 @@
 // child, which stays stopped. The threads of the process are stopped only for the fork.
 //
 // All threads are stopped by ptrace, so that no pointer is on its way from one place to another, and
-// their registers are read. One of them makes the system call clone (see package tracer for how it
+// their registers are read. (A thread that waits in a system call which that would end early is left alone: see
+// [Thread.Asleep].) One of them makes the system call clone (see package tracer for how it
 // survives the death of heaplapse). The child is traced from its birth on, and dies with heaplapse
 // (PTRACE_O_EXITKILL, which the threads of the process never have). If heaplapse dies before it has
 // set that option, the child calls _exit, whose address is on its stack.

@@ -33,6 +33,8 @@ type look struct {
 	exit    uint64 // the address of _exit
 	zombies []int  // children that have ended, as the process sees them
 	threads []*tracer.Thread
+	sleeps  *tracer.Sleeps
+	asleep  []target.Thread // those that are not stopped: see [Thread.Asleep]
 	// registers has those of the threads by their DWARF numbers, when they were stopped first.
 	registers []unwind.Registers
 
@@ -86,7 +88,11 @@ func (l *look) borrow(use func(*tracer.Thread) error) error {
 			return use(t)
 		}
 	}
-	if last == nil {
+	switch {
+	case last == nil && len(l.asleep) > 0:
+		t := l.asleep[0]
+		last = refuse(TryAgain, "process %d cannot be stopped: thread %d %v", l.pid, t.ID, &tracer.Waiting{Thread: t})
+	case last == nil:
 		last = refuse("", "process %d has ended", l.pid)
 	}
 	return last

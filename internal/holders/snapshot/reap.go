@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
@@ -47,6 +48,7 @@ func (l *look) reapOnce() error {
 	if err != nil {
 		return err
 	}
+	l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, target.Threads(l.pid), l.process.Libc)
 	for _, id := range list {
 		if err = l.stop(id); err == nil && len(l.threads) > 0 {
 			break

@@ -73,9 +73,9 @@ func (s *Snapshot) take() (err error) {
 	l := s.look
 	defer tracer.RaisePriority()()
 	defer tracer.HoldCollector()()
-	began := time.Now()
+	var began time.Time
 	defer func() { err = errors.Join(err, l.release()); s.Stopped = time.Since(began) }()
-	if err := l.stopAll(); err != nil {
+	if began, err = l.stopSome(); err != nil {
 		return err
 	}
 	if s.Threads, err = l.readThreads(); err != nil {
@@ -102,6 +102,7 @@ func (s *Snapshot) read() (err error) {
 		return err
 	}
 	s.Missing = missing(s.look.process.Mappings, s.Mappings)
+	s.findDescriptors()
 	for i, t := range s.Threads {
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", s.PID, t.ID))
 		s.Threads[i].Name = strings.TrimSuffix(string(name), "\n")

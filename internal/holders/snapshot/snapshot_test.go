@@ -170,6 +170,47 @@ func TestFrozen(t *testing.T) {
 	h.end(t)
 }
 
+// TestAsleep: a thread that waits in a call which a stop would end early is not stopped. Its stack and its thread-local
+// variables are known.
+func TestAsleep(t *testing.T) {
+	h := start(t, "asleep")
+	require.Eventually(t, func() bool {
+		th, _ := target.ReadThread(h.Process.Pid, h.Process.Pid)
+		return th.Call == unix.SYS_RECVFROM
+	}, time.Minute, time.Millisecond)
+	s := take(t, h)
+	i := slices.IndexFunc(s.Threads, func(th Thread) bool { return th.ID == h.Process.Pid })
+	require.GreaterOrEqual(t, i, 0)
+	th := s.Threads[i]
+	assert.True(t, th.Asleep)
+	pointer, err := s.Memory.Uint64(th.TLS)
+	require.NoError(t, err)
+	assert.Equal(t, th.TLS, pointer, "the thread pointer points to itself")
+	p, err := target.Open(h.Process.Pid)
+	require.NoError(t, err)
+	frames := s.Stack(i, p.Modules)
+	require.Greater(t, len(frames), 1)
+	assert.Same(t, p.Libc, frames[0].Module)
+	assert.Same(t, p.Program(), frames[1].Module)
+	require.NoError(t, s.Close())
+	h.end(t)
+}
+
+// TestAsleepAlone: such a thread cannot make the copy, either.
+func TestAsleepAlone(t *testing.T) {
+	h := start(t, "asleep alone")
+	require.Eventually(t, func() bool {
+		th, _ := target.ReadThread(h.Process.Pid, h.Process.Pid)
+		return th.Call == unix.SYS_RECVFROM
+	}, time.Minute, time.Millisecond)
+	_, err := Take(h.Process.Pid, Options{})
+	var refusal *Refusal
+	require.ErrorAs(t, err, &refusal)
+	assert.Equal(t, TryAgain, refusal.Remedy)
+	assert.Contains(t, refusal.Reason, "waits in recv, which a stop would end early")
+	h.end(t)
+}
+
 // TestRegisters finds words that only registers have.
 func TestRegisters(t *testing.T) {
 	h := start(t, "registers")

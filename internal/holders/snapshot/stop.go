@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
 )
 
@@ -78,6 +79,17 @@ func awaitAll(pid int) error {
 	return nil
 }
 
+// stopSome stops all threads that may be stopped. If none may, it waits for one.
+func (l *look) stopSome() (began time.Time, err error) {
+	for end := time.Now().Add(waitPatience); ; nap() {
+		l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, target.Threads(l.pid), l.process.Libc)
+		began = time.Now()
+		if err = l.stopAll(); err != nil || len(l.threads) > 0 || began.After(end) {
+			return began, err
+		}
+	}
+}
+
 // stopAll stops all threads. Those that run may create others, so it looks until there is no new one.
 func (l *look) stopAll() error {
 	seen := map[int]bool{}
@@ -105,13 +117,19 @@ func (l *look) stopAll() error {
 	}
 }
 
-// stop stops a thread, unless it has ended.
+// stop stops a thread, unless it has ended, or waits in a call that must not be interrupted.
 func (l *look) stop(id int) error {
 	if err := awaitStoppable(l.pid, id, stopPatience); err != nil {
 		return err
 	}
-	t, err := tracer.Stop(l.process.Memory, id, tracer.Options{Step: func(name string) { l.step(id, name) }})
+	t, err := tracer.Stop(l.process.Memory, id, tracer.Options{
+		Step: func(name string) { l.step(id, name) }, Sleeps: l.sleeps,
+	})
+	var waiting *tracer.Waiting
 	switch {
+	case errors.As(err, &waiting):
+		l.asleep = append(l.asleep, waiting.Thread)
+		return nil
 	case err == nil:
 		l.threads = append(l.threads, t)
 		return nil
@@ -156,5 +174,5 @@ func (l *look) readThreads() (list []Thread, err error) {
 		list = append(list, Thread{ID: t.ID, SP: r.Rsp, TLS: r.Fs_base, Registers: words})
 		l.registers = append(l.registers, t.Registers())
 	}
-	return list, nil
+	return append(list, l.readAsleep()...), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +24,23 @@ const (
 // thread with a filter is stopped to read it. Threads with the same number of filters are taken to
 // have the same ones.
 func checkSeccomp(p *target.Process) error {
+	const patience, pause = time.Second, time.Millisecond
 	seen := map[string]bool{}
+	for end := time.Now().Add(patience); ; time.Sleep(pause) {
+		err := checkUnseen(p, seen)
+		var waiting *tracer.Waiting
+		switch {
+		case !errors.As(err, &waiting):
+			return err
+		case time.Now().After(end):
+			return refuse(Busy, "try again", "the seccomp filter of process %d cannot be read: thread %d %v", p.PID, waiting.Thread.ID, waiting)
+		}
+	}
+}
+
+// checkUnseen checks the filters of threads with another number of filters than was seen. It returns
+// [tracer.Waiting] if such a thread could not be stopped.
+func checkUnseen(p *target.Process, seen map[string]bool) (left error) {
 	for _, th := range target.Threads(p.PID) {
 		mode := target.Status(th.ID, "Seccomp")
 		number := target.Status(th.ID, "Seccomp_filters")
@@ -33,16 +50,22 @@ func checkSeccomp(p *target.Process) error {
 		if mode != seccompFilter || seen[number] {
 			continue
 		}
-		seen[number] = true
-		if err := checkFilters(p, th.ID); err != nil {
+		err := checkFilters(p, th)
+		var waiting *tracer.Waiting
+		switch {
+		case err == nil:
+			seen[number] = true
+		case errors.As(err, &waiting):
+			left = waiting
+		default:
 			return err
 		}
 	}
-	return nil
+	return left
 }
 
-func checkFilters(p *target.Process, id int) error {
-	filters, err := readFilters(p, id)
+func checkFilters(p *target.Process, th target.Thread) error {
+	filters, err := readFilters(p, th)
 	const unknown = "process %d runs under a seccomp filter, which cannot be read (%s): whether it would be killed is unknown"
 	switch {
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
@@ -59,10 +82,11 @@ func checkFilters(p *target.Process, id int) error {
 	return nil
 }
 
-func readFilters(p *target.Process, id int) (filters [][]byte, err error) {
+func readFilters(p *target.Process, th target.Thread) (filters [][]byte, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	t, err := tracer.Stop(p.Memory, id, tracer.Options{})
+	sleeps := tracer.ReadSleeps(p.PID, []target.Thread{th}, p.Libc)
+	t, err := tracer.Stop(p.Memory, th.ID, tracer.Options{Sleeps: sleeps})
 	if err != nil {
 		return nil, err
 	}

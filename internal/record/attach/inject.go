@@ -124,7 +124,8 @@ func ranked(threads []target.Thread, round int) []target.Thread {
 // look stops a thread, and returns it if the moment is safe.
 func (j *injection) look(th target.Thread) (*tracer.Thread, error) {
 	j.result.Looks++
-	t, err := tracer.Stop(j.process.Memory, th.ID, tracer.Options{Step: j.Step})
+	sleeps := tracer.ReadSleeps(j.PID, []target.Thread{th}, j.process.Libc)
+	t, err := tracer.Stop(j.process.Memory, th.ID, tracer.Options{Step: j.Step, Sleeps: sleeps})
 	if err != nil {
 		return nil, err
 	}

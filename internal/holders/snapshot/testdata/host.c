@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -274,6 +275,20 @@ static void many(void) {
     for (int i = 0; i < 200; i++) pthread_join(t[i], NULL);
 }
 
+// Waits in a call that a stop would end early: with another thread, or alone.
+static void asleep(int alone) {
+    int s[2];
+    char c;
+    pthread_t t;
+    struct timeval hour = {3600, 0};
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) != 0) fail("socketpair");
+    if (setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &hour, sizeof hour) != 0) fail("setsockopt");
+    if (!alone && pthread_create(&t, NULL, in_nap, NULL) != 0) fail("pthread_create");
+    ready();
+    if (recv(s[0], &c, 1, 0) != -1 || !stop) fail("recv");
+    if (!alone) pthread_join(t, NULL);
+}
+
 static void leaderless(void) {
     pthread_t t;
     pthread_create(&t, NULL, in_nap, NULL);
@@ -307,6 +322,8 @@ int main(int argc, char **argv) {
     else if (strcmp(kind, "many") == 0) many();
     else if (strcmp(kind, "memory") == 0) memory();
     else if (strcmp(kind, "leaderless") == 0) leaderless();
+    else if (strcmp(kind, "asleep") == 0) asleep(0);
+    else if (strcmp(kind, "asleep alone") == 0) asleep(1);
     else if (strcmp(kind, "unshare") == 0) {
         if (unshare(CLONE_NEWPID) != 0) fail("unshare");
         ready();

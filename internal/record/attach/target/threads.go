@@ -16,8 +16,12 @@ type Thread struct {
 	ID int
 	// Running reports whether it was not blocked.
 	Running bool
-	// Call is the number of the system call in which it is blocked, or -1.
-	Call int64
+	// Call is the number of the system call in which it is blocked, or -1, and Arguments has those of the call.
+	Call      int64
+	Arguments [6]uint64
+	// SP and PC are its stack pointer, and the address behind the instruction that makes the call, or 0.
+	SP, PC uint64
+	// Name is set by Threads.
 	Name string
 }
 
@@ -29,34 +33,49 @@ func Threads(pid int) (list []Thread) {
 		if err != nil {
 			continue
 		}
-		if t, ok := readThread(pid, id); ok {
+		if t, ok := ReadThread(pid, id); ok {
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, id))
+			t.Name = string(bytes.TrimSuffix(name, []byte("\n")))
 			list = append(list, t)
 		}
 	}
 	return list
 }
 
-// readThread reads /proc/PID/task/ID/syscall:
+// ReadThread returns what /proc tells about a thread, except for its name, or ok false if it has ended. It reads
+// /proc/PID/task/ID/syscall, which has one of these lines (fs/proc/base.c):
 //
 //	running
 //	232 0x3 0x7ffc… 0x400 0xffffffffffffffff 0x0 0x0 0x7ffc… 0x7f1c…
 //	-1 0x7ffc… 0x7f1c…
-func readThread(pid, id int) (t Thread, ok bool) {
-	dir := fmt.Sprintf("/proc/%d/task/%d/", pid, id)
-	b, err := os.ReadFile(dir + "syscall")
-	if err != nil {
-		return t, false
+func ReadThread(pid, id int) (t Thread, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, id))
+	t.ID = id
+	return t, err == nil && t.parse(strings.Fields(string(b)))
+}
+
+func (t *Thread) parse(fields []string) (ok bool) {
+	if t.Call = -1; len(fields) == 1 && fields[0] == "running" {
+		t.Running = true
+		return true
 	}
-	t = Thread{ID: id, Call: -1}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
-	if t.Running = first == "running"; !t.Running {
-		if t.Call, err = strconv.ParseInt(first, 10, 64); err != nil {
-			return t, false
+	const idle, blocked = 3, 9 // fields of a thread that is blocked outside of a system call, and in one
+	words := make([]uint64, len(fields))
+	for i, f := range fields {
+		v, err := strconv.ParseUint(f, 0, 64)
+		if i > 0 && err != nil {
+			return false
 		}
+		words[i] = v
 	}
-	name, err := os.ReadFile(dir + "comm")
-	t.Name = string(bytes.TrimSuffix(name, []byte("\n")))
-	return t, err == nil
+	if len(fields) != idle && len(fields) != blocked {
+		return false
+	}
+	var err error
+	t.Call, err = strconv.ParseInt(fields[0], 10, 64)
+	t.SP, t.PC = words[len(words)-2], words[len(words)-1]
+	copy(t.Arguments[:], words[1:len(words)-2])
+	return err == nil
 }
 
 // Status returns a field of /proc/PID/status, or "". pid may be the number of a thread.
@@ -85,11 +104,31 @@ func Tracer(pid int) string {
 	return tracer
 }
 
-// SignalPending reports whether a signal that the thread does not block waits for it.
-func SignalPending(id int) bool {
-	mask := func(field string) uint64 {
-		v, _ := strconv.ParseUint(Status(id, field), 16, 64)
-		return v
+// Pending is what the kernel tells about a thread that a tracer has stopped.
+type Pending struct {
+	// Handler reports whether a handler of the program will run: a signal waits that the thread does not block. (A
+	// tracer also sees signals that the process ignores.)
+	Handler bool
+	// Switches is how often the thread has waited for something.
+	Switches uint64
+}
+
+// ReadPending reads what waits for a thread. Of a thread that has ended it returns the zero value.
+func ReadPending(id int) (p Pending) {
+	var pending, blocked, caught uint64
+	masks := map[string]*uint64{"SigPnd": &pending, "ShdPnd": &pending, "SigBlk": &blocked, "SigCgt": &caught}
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	for line := range strings.Lines(string(b)) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		if mask := masks[name]; mask != nil {
+			v, _ := strconv.ParseUint(value, 16, 64)
+			*mask |= v
+		}
+		if name == "voluntary_ctxt_switches" {
+			p.Switches, _ = strconv.ParseUint(value, 10, 64)
+		}
 	}
-	return (mask("SigPnd")|mask("ShdPnd"))&^mask("SigBlk") != 0
+	p.Handler = pending&caught&^blocked != 0
+	return p
 }

@@ -128,10 +128,10 @@ func (t *Thread) resumed() unix.PtraceRegs {
 	if t.Call() >= 0 {
 		switch int64(t.Regs.Rax) {
 		case restartSys, restartNoIntr, restartNoHand, restartBlock:
-			return again(t.Regs)
+			return t.again()
 		}
 		if t.wasInterrupted() {
-			return again(t.Regs)
+			return t.again()
 		}
 	}
 	return t.Regs

@@ -26,6 +26,7 @@ type Thread struct {
 	vectors  []byte // the extended state: XMM, AVX and others
 	mask     uint64 // the signal mask
 	stopped  time.Time
+	began    time.Time         // when it began to wait in its system call, if that was interrupted
 	borrowed bool              // it has run other code than its own, and must be restored
 	rewound  bool              // its registers are not Regs, but make its system call again
 	guard    uint64            // address of the frame on its own stack, or 0
@@ -36,12 +37,20 @@ type Thread struct {
 type Options struct {
 	// Step, if it is not nil, is called before each request. It is for tests.
 	Step func(name string)
+	// Sleeps has been read before, so that threads that wait with a limit can be stopped.
+	Sleeps *Sleeps
 }
 
 const stopLimit = 2 * time.Second
 
-// Stop stops a thread. The caller must call Release.
+// Stop stops a thread. The caller must call Release. It returns [Waiting] if the program would notice.
 func Stop(memory target.Memory, id int, o Options) (*Thread, error) {
+	if o.Sleeps == nil {
+		o.Sleeps = &Sleeps{pid: memory.PID}
+	}
+	if w, refused := o.Sleeps.mustNotStop(id); refused {
+		return nil, &Waiting{w}
+	}
 	child := id == memory.PID && target.Status(id, "PPid") == strconv.Itoa(os.Getpid())
 	t := &Thread{ID: id, Memory: memory, onStep: o.Step, child: child}
 	t.step("seize")
@@ -52,6 +61,9 @@ func Stop(memory target.Memory, id int, o Options) (*Thread, error) {
 	if err == nil {
 		t.stopped = time.Now()
 		err = unix.PtraceGetRegs(id, &t.Regs)
+	}
+	if err == nil && t.wasInterrupted() {
+		t.began = o.Sleeps.since(id, target.ReadPending(id).Switches)
 	}
 	if err == nil {
 		err = t.rewind()
@@ -124,38 +136,34 @@ func (t *Thread) Filter(i int) (program []byte, ok bool, err error) {
 	return program, true, nil
 }
 
-// interrupted lists the system calls that return EINTR after every stop, also if no signal handler
-// was run: epoll_wait, epoll_pwait, epoll_pwait2, semop, semtimedop, rt_sigtimedwait, io_getevents.
-var interrupted = map[int64]bool{
-	unix.SYS_EPOLL_WAIT: true, unix.SYS_EPOLL_PWAIT: true, unix.SYS_EPOLL_PWAIT2: true,
-	unix.SYS_SEMOP: true, unix.SYS_SEMTIMEDOP: true, unix.SYS_RT_SIGTIMEDWAIT: true,
-	unix.SYS_IO_GETEVENTS: true,
-}
-
 const syscallSize = 2 // bytes of the instruction
 
 // again returns the registers with which the thread makes a system call again that the stop has
-// interrupted.
-func again(r unix.PtraceRegs) unix.PtraceRegs {
+// interrupted, for the rest of its time.
+func (t *Thread) again() unix.PtraceRegs {
+	r := t.Regs
+	if t.wasInterrupted() {
+		r = shorten(r, time.Since(t.began))
+	}
 	r.Rax, r.Rip, r.Orig_rax = r.Orig_rax, r.Rip-syscallSize, ^uint64(0)
 	return r
 }
 
 // wasInterrupted reports whether the stop has made a system call return EINTR.
 func (t *Thread) wasInterrupted() bool {
-	return int64(t.Regs.Rax) == -int64(unix.EINTR) && interrupted[t.Call()]
+	return int64(t.Regs.Rax) == -int64(unix.EINTR) && isRepeated(t.Call())
 }
 
 // mustRepeat reports whether the thread must make its system call again: only the stop has interrupted
 // it.
-func (t *Thread) mustRepeat() bool { return t.wasInterrupted() && !target.SignalPending(t.ID) }
+func (t *Thread) mustRepeat() bool { return t.wasInterrupted() && !target.ReadPending(t.ID).Handler }
 
 // rewind lets the thread make its system call again if the tracer dies while the thread is stopped.
 func (t *Thread) rewind() error {
 	if !t.mustRepeat() {
 		return nil
 	}
-	regs := again(t.Regs)
+	regs := t.again()
 	t.rewound = true
 	return os.NewSyscallError("ptrace", unix.PtraceSetRegs(t.ID, &regs))
 }
@@ -164,7 +172,7 @@ func (t *Thread) rewind() error {
 func (t *Thread) Release() (time.Duration, error) {
 	regs := t.Regs
 	if t.mustRepeat() {
-		regs = again(regs)
+		regs = t.again()
 	}
 	if t.borrowed {
 		if err := t.restore(); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -1,0 +1,146 @@
+//go:build linux && amd64
+
+package tracer_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestWaitsEndInTime stops the threads of a program again and again while it waits. The wait must return what it would
+// without that, not early, and must end although the stops come more often than it is long.
+func TestWaitsEndInTime(t *testing.T) {
+	needClock(t)
+	program := compileTimely(t)
+	for _, kind := range []string{"epoll_wait", "epoll_pwait", "poll", "nanosleep", "handler", "ignored signals"} {
+		t.Run(kind, func(t *testing.T) {
+			cmd := exec.Command(program, kind)
+			require.Empty(t, testutil.Ready(t, cmd))
+			p, err := target.Open(cmd.Process.Pid)
+			require.NoError(t, err)
+			stops := stopUntilTheEnd(t, p)
+			require.NoError(t, cmd.Wait())
+			t.Logf("%d stops", stops)
+		})
+	}
+}
+
+func stopUntilTheEnd(t *testing.T, p *target.Process) (stops int) {
+	const between = 10 * time.Millisecond
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ended := func() bool { return strings.HasPrefix(target.Status(p.PID, "State"), "Z") }
+	for end := time.Now().Add(time.Minute); !ended(); time.Sleep(between) {
+		require.True(t, time.Now().Before(end), "the wait does not end")
+		s, err := stopOne(p)
+		if err != nil && ended() {
+			break
+		}
+		require.NoError(t, err)
+		_, err = s.Release()
+		require.NoError(t, err)
+		stops++
+	}
+	return stops
+}
+
+func stopOne(p *target.Process) (*tracer.Thread, error) {
+	sleeps := tracer.ReadSleeps(p.PID, target.Threads(p.PID), p.Libc)
+	return tracer.Stop(p.Memory, p.PID, tracer.Options{Sleeps: sleeps})
+}
+
+// TestLeftAlone: a thread is not stopped, and does not wake up, if its call would return early, or with a part of what it
+// is to do.
+func TestLeftAlone(t *testing.T) {
+	const hour = "3600"
+	program := compileTimely(t)
+	for kind, call := range map[string]int64{
+		"epoll_pwait2": unix.SYS_EPOLL_PWAIT2, "semtimedop": unix.SYS_SEMTIMEDOP, "sigtimedwait": unix.SYS_RT_SIGTIMEDWAIT,
+		"recv": unix.SYS_RECVFROM, "recv all": unix.SYS_RECVFROM, "read": unix.SYS_READ, "accept": unix.SYS_ACCEPT,
+		"io_uring": unix.SYS_IO_URING_ENTER, "write": unix.SYS_WRITE, "send": unix.SYS_SENDTO,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			cmd := exec.Command(program, kind, hour)
+			require.Empty(t, testutil.Ready(t, cmd))
+			p, err := target.Open(cmd.Process.Pid)
+			require.NoError(t, err)
+			state := func() (string, int64) {
+				th, _ := target.ReadThread(p.PID, p.PID)
+				return target.Status(p.PID, "voluntary_ctxt_switches"), th.Call
+			}
+			var before string
+			require.Eventually(t, func() bool {
+				var at int64
+				before, at = state()
+				return at == call || kind == "io_uring" && at == unix.SYS_CLOCK_NANOSLEEP
+			}, time.Minute, 100*time.Millisecond)
+			if _, at := state(); at != call {
+				t.Skip("io_uring is not permitted here")
+			}
+			for range 20 {
+				_, err := stopOne(p)
+				var waiting *tracer.Waiting
+				require.ErrorAs(t, err, &waiting)
+				assert.Equal(t, call, waiting.Thread.Call)
+			}
+			after, _ := state()
+			assert.Equal(t, before, after)
+		})
+	}
+}
+
+// TestWaitIsShortened: a thread that is stopped in its wait goes on for the rest of its time, as its registers tell.
+func TestWaitIsShortened(t *testing.T) {
+	needClock(t)
+	const seconds, part = 600, 300 * time.Millisecond
+	cmd := exec.Command(compileTimely(t), "epoll_wait", fmt.Sprint(seconds))
+	require.Empty(t, testutil.Ready(t, cmd))
+	p, err := target.Open(cmd.Process.Pid)
+	require.NoError(t, err)
+	thread := func() target.Thread {
+		th, _ := target.ReadThread(p.PID, p.PID)
+		return th
+	}
+	waits := func() bool { return thread().Call == unix.SYS_EPOLL_WAIT || thread().Call == unix.SYS_EPOLL_PWAIT }
+	require.Eventually(t, waits, time.Minute, time.Millisecond)
+	time.Sleep(part)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s, err := stopOne(p)
+	require.NoError(t, err)
+	_, err = s.Release()
+	require.NoError(t, err)
+	require.Eventually(t, waits, time.Minute, time.Millisecond)
+	assert.Positive(t, thread().Arguments[3])
+	assert.LessOrEqual(t, thread().Arguments[3], uint64((seconds*time.Second - part/2).Milliseconds()))
+}
+
+// needClock skips a test on kernels whose scheduler does not tell when a thread has run.
+func needClock(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/sched"); err != nil {
+		t.Skip("the kernel lacks CONFIG_SCHED_DEBUG: threads that wait with a limit are not stopped")
+	}
+}
+
+func compileTimely(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "timely")
+	out, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-pthread", "-o", program, "testdata/timely.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
