@@ -326,9 +326,25 @@ func (l *Look) kind(phase graph.Phase) answer.Kind {
 	return k
 }
 
-// Holders returns what holds the blocks at some addresses, in their order.
-func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error) {
-	list := make([]Holder, len(addresses))
+// maxStale limits how often pointers are found to be those of removed elements.
+const maxStale = 8
+
+// Holders returns what holds the blocks at some addresses, in their order. If the shortest way goes over an element that was
+// removed from a container, it is another way.
+func (l *Look) Holders(ctx context.Context, addresses []uint64) (list []Holder, err error) {
+	for range maxStale {
+		var stale []blocks.Range
+		if list, stale, err = l.holders(ctx, addresses); err != nil || len(stale) == 0 {
+			break
+		}
+		l.graph.MarkWithout(stale)
+	}
+	return list, err
+}
+
+// holders is Holders as far as it is known. stale has the memory of removed elements that is on the ways.
+func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, stale []blocks.Range, err error) {
+	list = make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
 	ways := make([]names.Way, len(addresses))
@@ -368,7 +384,7 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	variables, err := l.variables(ctx, words)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, v := range variables {
 		if v.Module != "" {
@@ -378,13 +394,15 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error
 	}
 	for i := range list {
 		h := &list[i]
-		h.Steps = names.Fold(l.steps(ctx, h, ways[i]))
+		steps, removed := l.steps(ctx, h, ways[i])
+		h.Steps, stale = names.Fold(steps), append(stale, removed...)
 		if h.Kind == answer.Cycle {
 			h.Steps = withoutLinks(h.Steps)
 		}
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
-	return list, ctx.Err()
+	slices.SortFunc(stale, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
+	return list, slices.Compact(stale), ctx.Err()
 }
 
 // addCycle lets the path to a lost block begin with the cycle of blocks that holds it. It returns their number, with
@@ -433,8 +451,9 @@ func (l *Look) root(p graph.Path) roots.Root {
 	return l.roots[p.Root]
 }
 
-// steps returns the objects on the way to a block: those of Python, which are known, and between them others.
-func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step) {
+// steps returns the objects on the way to a block: those of Python, which are known, and between them others. stale is
+// that of [names.Process.Steps].
+func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step, stale []blocks.Range) {
 	if !slices.ContainsFunc(h.Steps, python.IsObject) {
 		return l.names.Steps(ctx, h.Variable, way)
 	}
@@ -447,7 +466,8 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 			n++
 		}
 		if n > 0 {
-			list = append(list, l.names.Steps(ctx, variable, others)...)
+			steps, removed := l.names.Steps(ctx, variable, others)
+			list, stale = append(list, steps...), append(stale, removed...)
 		}
 		for n < len(rest) && python.IsObject(rest[n]) {
 			list = append(list, rest[n])
@@ -455,5 +475,5 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 		}
 		rest, variable = rest[n:], nil
 	}
-	return list
+	return list, stale
 }

@@ -297,6 +297,8 @@ func TestMarkAgreesWithPlain(t *testing.T) {
 			require.Equal(t, max(0, before-keptFirst), short.Skipped)
 		}
 		require.Equal(t, totals, g.Totals())
+		g.MarkWithout(nil)
+		require.Equal(t, totals, g.Totals(), "again")
 	}
 	for _, phase := range []Phase{None, 2, 3, Doubtful, Lost, UnderLost, Cycle} {
 		assert.Greater(t, seen[phase], 5, "%d", phase)
@@ -358,6 +360,26 @@ func chain(t testing.TB, n int, size uint64) (*image, *blocks.Set, []Root) {
 	root := blocks.Range{Start: start + uint64(n)*size, End: start + uint64(n)*size + 16}
 	m.put(root.Start, start)
 	return m, set, []Root{{Phase: 1, Range: root}}
+}
+
+// TestMarkWithout: what only a part of a block points to is doubtful, also what that leads to.
+func TestMarkWithout(t *testing.T) {
+	const n, size, at = 10, 64, 3
+	m, set, roots := chain(t, n, size)
+	block := start + uint64(at)*size
+	part := blocks.Range{Start: block + 8, End: block + 24}
+	g, err := Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	g.Mark(roots)
+	g.MarkWithout([]blocks.Range{part})
+	assert.Equal(t, map[Phase]Total{1: {at + 1, (at + 1) * size}, Doubtful: {n - at - 1, (n - at - 1) * size}}, g.Totals())
+	// Another word of the block points there, too.
+	m.put(block+32, block+size)
+	g, err = Build(Memory{Memory: m}, set, Options{})
+	require.NoError(t, err)
+	g.Mark(roots)
+	g.MarkWithout([]blocks.Range{part})
+	assert.Equal(t, map[Phase]Total{1: {n, n * size}}, g.Totals())
 }
 
 // TestLongList has a path of a million blocks.

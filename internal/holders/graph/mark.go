@@ -61,6 +61,24 @@ func (g *Graph) Mark(roots []Root) {
 	g.roots, g.scan = roots, scanner{Memory: g.memory}
 	g.parents, g.phases = make([]uint32, g.nodes), make([]Phase, g.nodes)
 	g.doubtVectors(roots)
+	g.followAll(roots)
+}
+
+// MarkWithout makes the pointers doubtful that only some parts of blocks have, by address, and marks again. Mark must
+// have been called.
+func (g *Graph) MarkWithout(parts []blocks.Range) {
+	unreadable := g.unreadable
+	g.scan = scanner{Memory: g.memory}
+	g.doubtParts(parts)
+	clear(g.parents)
+	clear(g.phases)
+	g.hits, g.done = g.hits[:0], 0
+	g.followAll(g.roots)
+	g.unreadable = unreadable // the same as before
+}
+
+// followAll gives each block its phase and its parent.
+func (g *Graph) followAll(roots []Root) {
 	g.queue = make([]uint32, 0, g.nodes)
 	order := make([]int, len(roots))
 	for i := range order {
