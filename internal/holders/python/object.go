@@ -170,8 +170,17 @@ func (in *Interpreter) noteSet(o object, word words) {
 }
 
 // noteDeque notes what is before the first item and behind the last one in the blocks of a deque, which have 64
-// items between two links. The outer links of the outer blocks are not initialized.
+// items between two links. The outer links of the outer blocks are not initialized. From 3.11 on, a deque keeps some
+// blocks that it has emptied, with the items that were there.
 func (in *Interpreter) noteDeque(o object, word words) {
+	const spare, spares, mostSpares = 72, 80, 16
+	if n, _ := word(o.address + spare); in.minor >= 11 && n <= mostSpares && o.basic >= spares+8*mostSpares {
+		for i := range n {
+			block, _ := word(o.address + spares + 8*i)
+			in.noteSlack(block, block, topmost)
+		}
+		in.noteSlack(o.address-uint64(o.before), o.address+spares+8*n, o.address+spares+8*mostSpares)
+	}
 	const left, right, leftIndex, rightIndex, items, most = 24, 32, 40, 48, 8, 64
 	first, _ := word(o.address + left)
 	last, _ := word(o.address + right)
