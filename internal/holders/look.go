@@ -355,7 +355,12 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 			continue
 		}
 		h := Holder{Kind: l.kind(p.Phase)}
-		if h.Kind == answer.Cycle {
+		switch h.Kind {
+		case answer.Lost:
+			if ways[i].Cycle, h.Pointers = l.addItself(ctx, &p); ways[i].Cycle > 0 {
+				h.Kind = answer.Cycle
+			}
+		case answer.Cycle:
 			ways[i].Cycle, h.Pointers = l.addCycle(ctx, &p, address)
 		}
 		h.Blocks, ways[i].First, ways[i].Skipped, ways[i].Last = p.Blocks, p.First, p.Skipped, p.Blocks
@@ -403,30 +408,6 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	}
 	slices.SortFunc(stale, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
 	return list, slices.Compact(stale), ctx.Err()
-}
-
-// addCycle lets the path to a lost block begin with the cycle of blocks that holds it. It returns their number, with
-// the first one again, and shared_ptr if there are such pointers on the cycle.
-func (l *Look) addCycle(ctx context.Context, p *graph.Path, address uint64) (n int, pointers string) {
-	way, n := l.graph.CycleWay(address)
-	if n == 0 || len(way) > maxPath {
-		return 0, ""
-	}
-	p.First, p.Skipped, p.Blocks = nil, 0, way
-	for i := 1; i < n; i++ {
-		if l.names.IsShared(ctx, way[i-1], way[i]) {
-			return n, "shared_ptr"
-		}
-	}
-	return n, ""
-}
-
-// withoutLinks leaves out how many objects of the same type are between two: a cycle is told by its types.
-func withoutLinks(steps []names.Step) []names.Step {
-	for i := range steps {
-		steps[i].Links = 0
-	}
-	return steps
 }
 
 // variables names words of variables. The module of those of a program is called as the program was: redis-server is a

@@ -219,7 +219,7 @@ struct State {
 };
 thread_local State t_state;
 static volatile bool running;
-static unsigned long lost[20], cycle[20], owners[20], orders[20], notes[20], visitors[20];
+static unsigned long lost[20], cycle[20], owners[20], orders[20], notes[20], visitors[20], alone[20];
 
 // use keeps the compiler from leaving out what nobody reads.
 static void use(void *p) { asm volatile("" ::"r"(p) : "memory"); }
@@ -464,6 +464,9 @@ static void *lose(void *) {
         owners[i] = ~(unsigned long)owner.get();
         orders[i] = ~(unsigned long)owner->order;
         notes[i] = ~(unsigned long)owner->order->note;
+        auto self = std::make_shared<Ring>();
+        self->other = self;
+        alone[i] = ~(unsigned long)self.get();
         auto *visitor = new Visitor();
         visitor->next = new Visitor();
         visitor->next->next = visitor;
@@ -548,6 +551,7 @@ int main() {
         show("cycle", "", "shared_ptr", OWNERS, (void *)~owners[i]);
         show("cycle", "", "shared_ptr", OWNERS "|.order Order", (void *)~orders[i]);
         show("cycle", "", "shared_ptr", OWNERS "|.order Order|.note char []", (void *)~notes[i]);
+        show("cycle", "", "shared_ptr", " Ring|.other Ring", (void *)~alone[i]);
         show("cycle", "", "", " Visitor|.next Visitor", (void *)~visitors[i]);
     }
     t_session = new Session();

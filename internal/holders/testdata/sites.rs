@@ -203,7 +203,7 @@ fn pointers() {
 
 #[inline(never)]
 fn lose() -> Vec<usize> {
-    let mut list = Vec::new();
+    let mut list = Vec::with_capacity(100);
     for _ in 0..20 {
         let b: &'static mut Order = Box::leak(Box::new(order()));
         list.push(!(b as *const Order as usize));
@@ -211,14 +211,23 @@ fn lose() -> Vec<usize> {
         let b = Rc::new(Ring { other: RefCell::new(Some(a.clone())), content: [0; 100] });
         *a.other.borrow_mut() = Some(b);
         list.push(!(Rc::as_ptr(&a) as usize));
+        list.push(!alone());
     }
+    clean();
     list
+}
+
+#[inline(never)]
+fn alone() -> usize {
+    let own = Rc::new(Ring { other: RefCell::new(None), content: [0; 100] });
+    *own.other.borrow_mut() = Some(own.clone());
+    Rc::as_ptr(&own) as usize
 }
 
 #[inline(never)]
 fn tell(list: &[usize]) {
     for (i, a) in list.iter().enumerate() {
-        show(["lost", "cycle"][i % 2], "", "", [" ", " | "][i % 2], !a as *const u8);
+        show(["lost", "cycle", "cycle"][i % 3], "", "", [" ", " | ", " | "][i % 3], !a as *const u8);
     }
 }
 
