@@ -62,6 +62,7 @@ type Look struct {
 type Copy struct {
 	snapshot *snapshot.Snapshot
 	kernel   []uint64
+	ring     bool // the process uses io_uring
 	taken    time.Time
 	resident *rss.Kernel // what the kernel said of the resident memory, or nil
 }
@@ -88,7 +89,8 @@ func Begin(pid int, g *snapshot.Guard) (*Copy, error) {
 		return nil, err
 	}
 	// What the kernel has may change: both readings count.
-	return &Copy{snapshot: s, kernel: append(kernel, roots.KernelWords(pid)...), taken: time.Now()}, nil
+	kernel = append(kernel, roots.KernelWords(pid)...)
+	return &Copy{snapshot: s, kernel: kernel, ring: roots.HasRing(pid), taken: time.Now()}, nil
 }
 
 // Close removes the copy.
@@ -96,6 +98,9 @@ func (c *Copy) Close() error { return c.snapshot.Close() }
 
 func (c *Copy) newLook() *Look {
 	l := &Look{snapshot: c.snapshot, taken: c.taken}
+	if c.ring {
+		l.problems = append(l.problems, errors.New("the kernel does not tell the pointers in requests of io_uring"))
+	}
 	l.stacks = stacks{Look: l, frames: map[int][]unwind.Frame{}, functions: map[[2]int]string{}}
 	return l
 }

@@ -25,6 +25,16 @@ func KernelWords(pid int) (list []uint64) {
 	return append(list, timerWords(string(b))...)
 }
 
+// HasRing reports whether a process uses io_uring(7): the kernel does not tell the words that it keeps for requests.
+func HasRing(pid int) bool {
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
+	files, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		name, _ := os.Readlink(dir + f.Name())
+		return name == "anon_inode:[io_uring]"
+	})
+}
+
 // epollWords reads lines like
 //
 //	tfd:        4 events:       19 data:     55d0c8f2a2a0  pos:0 ino:3b6 sdev:e

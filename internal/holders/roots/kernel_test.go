@@ -3,9 +3,13 @@
 package roots
 
 import (
+	"os"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestEpollWords(t *testing.T) {
@@ -20,4 +24,16 @@ func TestEpollWords(t *testing.T) {
 func TestTimerWords(t *testing.T) {
 	const text = "ID: 1\nsignal: 60/00007fff86e452a8\nnotify: signal/pid.2634\nClockID: 0\nID: 0\nsignal: x/y\n"
 	assert.Equal(t, []uint64{0x7fff86e452a8}, timerWords(text))
+}
+
+func TestHasRing(t *testing.T) {
+	assert.False(t, HasRing(os.Getpid()))
+	var parameters [120]byte // struct io_uring_params
+	fd, _, e := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&parameters)), 0)
+	if e != 0 {
+		t.Skipf("io_uring is not permitted here: %v", e)
+	}
+	assert.True(t, HasRing(os.Getpid()))
+	require.NoError(t, unix.Close(int(fd)))
+	assert.False(t, HasRing(os.Getpid()))
 }
