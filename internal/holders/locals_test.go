@@ -52,6 +52,21 @@ func TestRustLocals(t *testing.T) {
 	}
 }
 
+// TestLoadedLater: a thread-local variable of a library that dlopen has loaded holds what it has, in each thread. Its memory
+// is a block of the dynamic linker, to which more leads: the list of its destructors.
+func TestLoadedLater(t *testing.T) {
+	dir := t.TempDir()
+	run(t, "g++", "-g", "-O1", "-shared", "-fPIC", "-o", dir+"/later.so", "testdata/later.cc")
+	run(t, "g++", "-g", "-O1", "-pthread", "-DPROGRAM", "-o", dir+"/later", "testdata/later.cc")
+	t.Chdir(dir)
+	printed, got := askAbout(t, "./later", 2)
+	require.Len(t, printed, 360)
+	for i, want := range printed {
+		assert.Equal(t, answer.TLS, got[i].Kind)
+		assert.Equal(t, want[0], got[i].Name)
+	}
+}
+
 // askAbout runs a program, and returns what holds the blocks that it prints: a line each, of fields that tabs separate, of
 // which the last is the address.
 func askAbout(t *testing.T, program string, fields int) (printed [][]string, got []Holder) {

@@ -189,6 +189,7 @@ func (b *builder) addThreads() {
 			b.add(TLS, blocks.Range{Start: start, End: t.TLS}, "", i)
 			b.add(Descriptor, blocks.Range{Start: t.TLS, End: t.TLS + descriptor}, "", i)
 		}
+		b.addLoaded(t, i)
 	}
 	b.addLocals()
 	for i, t := range b.Threads {
@@ -206,6 +207,20 @@ func (b *builder) addThreads() {
 	for i, t := range b.Threads {
 		if stale := b.staleStack(t); stale.Size() > 0 {
 			b.add(Stale, stale, "", i)
+		}
+	}
+}
+
+// addLoaded adds the thread-local variables of libraries that were loaded later: the dynamic linker has allocated them.
+func (b *builder) addLoaded(t snapshot.Thread, thread int) {
+	for _, at := range Vector(b.Memory, t.TLS, b.Musl) {
+		region := b.set.Region(at)
+		if region == nil {
+			continue
+		}
+		if block, _, ok := region.Find(at); ok && !block.Free && block.Contains(at) {
+			r := blocks.Range{Start: at, End: block.End}
+			b.list = append(b.list, Root{Root: graph.Root{Phase: TLS, Range: r}, Thread: thread})
 		}
 	}
 }
