@@ -211,8 +211,12 @@ func (b *builder) addThreads() {
 	}
 }
 
-// addLoaded adds the thread-local variables of libraries that were loaded later: the dynamic linker has allocated them.
+// addLoaded adds the thread-local variables of libraries that were loaded later: the dynamic linker of glibc has allocated
+// them.
 func (b *builder) addLoaded(t snapshot.Thread, thread int) {
+	if b.Musl {
+		return
+	}
 	for _, at := range Vector(b.Memory, t.TLS, b.Musl) {
 		region := b.set.Region(at)
 		if region == nil {
