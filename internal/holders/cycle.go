@@ -39,8 +39,8 @@ func withoutLinks(steps []names.Step) []names.Step {
 }
 
 // addItself lets the way to a lost block begin with a cycle of one, if the first block on it is an object that has a
-// reference to itself. It returns the number of blocks of the cycle, the first one twice, and shared_ptr if the reference is
-// one, or 0.
+// reference to itself. It returns the number of blocks of the cycle, the first one twice, and shared_ptr if the
+// reference is one, or 0.
 func (l *Look) addItself(ctx context.Context, p *graph.Path) (n int, pointers string) {
 	if p.Skipped > 0 || len(p.First) > 0 {
 		return 0, ""
@@ -59,9 +59,9 @@ func (l *Look) addItself(ctx context.Context, p *graph.Path) (n int, pointers st
 	return 2, pointers
 }
 
-// isCounted reports whether a block begins with counts of references: the two numbers of Rust's Rc and Arc, or a table of
-// virtual functions and the two smaller numbers of a std::shared_ptr. Other blocks may have their own address for other
-// reasons, such as an empty list.
+// isCounted reports whether a block begins with counts of references: the two numbers of Rust's Rc and Arc, or a table
+// of virtual functions and the two smaller numbers of a std::shared_ptr. Other blocks may have their own address for
+// other reasons, such as an empty list.
 func (l *Look) isCounted(b blocks.Range) bool {
 	const most = 1 << 24
 	var head [16]byte

@@ -334,8 +334,8 @@ func (l *Look) kind(phase graph.Phase) answer.Kind {
 // maxStale limits how often pointers are found to be those of removed elements.
 const maxStale = 8
 
-// Holders returns what holds the blocks at some addresses, in their order. If the shortest way goes over an element that was
-// removed from a container, it is another way.
+// Holders returns what holds the blocks at some addresses, in their order. If the shortest way goes over an element that
+// was removed from a container, it is another way.
 func (l *Look) Holders(ctx context.Context, addresses []uint64) (list []Holder, err error) {
 	for range maxStale {
 		var stale []blocks.Range
@@ -354,43 +354,10 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	var indices []int
 	ways := make([]names.Way, len(addresses))
 	for i, address := range addresses {
-		p, ok := l.graph.Path(address, maxWalk)
-		if !ok {
-			list[i].Kind = answer.NotFound
-			continue
+		var word *names.Held
+		if list[i], word = l.holder(ctx, address, &ways[i]); word != nil {
+			words, indices = append(words, *word), append(indices, i)
 		}
-		h := Holder{Kind: l.kind(p.Phase)}
-		switch h.Kind {
-		case answer.Lost:
-			if ways[i].Cycle, h.Pointers = l.addItself(ctx, &p); ways[i].Cycle > 0 {
-				h.Kind = answer.Cycle
-			}
-		case answer.Cycle:
-			ways[i].Cycle, h.Pointers = l.addCycle(ctx, &p, address)
-		}
-		h.Blocks, ways[i].First, ways[i].Skipped, ways[i].Last = p.Blocks, p.First, p.Skipped, p.Blocks
-		if l.python != nil {
-			h.Name, h.Steps = l.python.Describe(l.root(p), p)
-		}
-		if p.Root >= 0 {
-			switch r := l.roots[p.Root]; {
-			case r.Phase == roots.Global:
-				words, indices = append(words, names.Held{Root: r, Address: p.Address}), append(indices, i)
-			case r.Phase == roots.LocalVariable || r.Phase == roots.MainVariable:
-				h.Thread = l.snapshot.Threads[r.Thread].Name
-				v := l.names.LocalVariable(l.localAt(p.Address), p.Address)
-				h.Name, h.Variable, h.Function = h.Thread, &v, v.Function
-			case r.Thread >= 0:
-				h.Thread = l.snapshot.Threads[r.Thread].Name
-				h.Name = h.Thread
-				h.Function = l.stacks.function(ctx, r, p.Address)
-				if r.Phase == roots.TLS {
-					words = append(words, names.Held{Root: r, Address: p.Address, Thread: l.snapshot.Threads[r.Thread].TLS})
-					indices = append(indices, i)
-				}
-			}
-		}
-		list[i] = h
 	}
 	variables, err := l.variables(ctx, words)
 	if err != nil {
@@ -413,6 +380,47 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	}
 	slices.SortFunc(stale, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
 	return list, slices.Compact(stale), ctx.Err()
+}
+
+// holder returns what holds the block at an address, and the way to it. If it is held by a variable that has no name yet,
+// it also returns the word of the variable.
+func (l *Look) holder(ctx context.Context, address uint64, way *names.Way) (h Holder, word *names.Held) {
+	p, ok := l.graph.Path(address, maxWalk)
+	if !ok {
+		return Holder{Kind: answer.NotFound}, nil
+	}
+	h.Kind = l.kind(p.Phase)
+	switch h.Kind {
+	case answer.Lost:
+		if way.Cycle, h.Pointers = l.addItself(ctx, &p); way.Cycle > 0 {
+			h.Kind = answer.Cycle
+		}
+	case answer.Cycle:
+		way.Cycle, h.Pointers = l.addCycle(ctx, &p, address)
+	}
+	h.Blocks, way.First, way.Skipped, way.Last = p.Blocks, p.First, p.Skipped, p.Blocks
+	if l.python != nil {
+		h.Name, h.Steps = l.python.Describe(l.root(p), p)
+	}
+	if p.Root < 0 {
+		return h, nil
+	}
+	switch r := l.roots[p.Root]; {
+	case r.Phase == roots.Global:
+		word = &names.Held{Root: r, Address: p.Address}
+	case r.Phase == roots.LocalVariable || r.Phase == roots.MainVariable:
+		h.Thread = l.snapshot.Threads[r.Thread].Name
+		v := l.names.LocalVariable(l.localAt(p.Address), p.Address)
+		h.Name, h.Variable, h.Function = h.Thread, &v, v.Function
+	case r.Thread >= 0:
+		t := l.snapshot.Threads[r.Thread]
+		h.Name, h.Thread = t.Name, t.Name
+		h.Function = l.stacks.function(ctx, r, p.Address)
+		if r.Phase == roots.TLS {
+			word = &names.Held{Root: r, Address: p.Address, Thread: t.TLS}
+		}
+	}
+	return h, word
 }
 
 // variables names words of variables. The module of those of a program is called as the program was: redis-server is a

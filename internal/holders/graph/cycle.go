@@ -90,8 +90,8 @@ func (g *Graph) CycleWay(address uint64) (way []blocks.Range, cycle int) {
 	return nil, 0
 }
 
-// PointsToItself reports whether the block that contains an address has a pointer to its own start, or that of its object,
-// and whether it is known to have an object.
+// PointsToItself reports whether the block that contains an address has a pointer to its own start, or that of its
+// object, and whether it is known to have an object.
 func (g *Graph) PointsToItself(address uint64) (itself, isObject bool) {
 	n, ok := g.edge(address)
 	if n &^= kindBits; !ok {

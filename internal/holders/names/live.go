@@ -100,8 +100,20 @@ func (v *vacancy) within(list ...blocks.Range) (in []blocks.Range) {
 // elementSize returns the size of an element, or 0.
 func (v *vacancy) elementSize() uint64 { return v.content.file.size(v.content.elem) }
 
-// ofVector is for std::vector and Vec, whose elements begin with the block.
+// isFirst reports whether the elements of the container begin with the block.
+func (v *vacancy) isFirst() bool {
+	start, ok := v.member(begins...)
+	if !ok {
+		start, ok = v.member("ptr")
+	}
+	return ok && start == v.block.Start
+}
+
+// ofVector is for std::vector and Vec.
 func (v *vacancy) ofVector() []blocks.Range {
+	if !v.isFirst() {
+		return nil
+	}
 	end, ok := v.member(ends...)
 	if n, isRust := v.member("len"); !ok && isRust {
 		end, ok = v.block.Start+mul(n, v.elementSize()), n == 0 || mul(n, v.elementSize()) > 0
@@ -112,8 +124,8 @@ func (v *vacancy) ofVector() []blocks.Range {
 	return v.within(blocks.Range{Start: end, End: v.block.End})
 }
 
-// ofRing is for VecDeque: from index head on, len elements, of which the last ones may be at the start. Before Rust 1.67,
-// they are from index tail to head, and the capacity is a power of two.
+// ofRing is for VecDeque: from index head on, len elements, of which the last ones may be at the start. Before Rust
+// 1.67, they are from index tail to head, and the capacity is a power of two.
 func (v *vacancy) ofRing() []blocks.Range {
 	size := v.elementSize()
 	capacity, ok := v.member("cap")
@@ -122,7 +134,8 @@ func (v *vacancy) ofRing() []blocks.Range {
 	if tail, older := v.member("tail"); older {
 		head, n, hasLen = tail, (head-tail)&(capacity-1), true
 	}
-	if !ok || !hasHead || !hasLen || size == 0 || capacity == 0 || head > capacity || n > capacity || mul(capacity, size) == 0 {
+	known := ok && hasHead && hasLen && v.isFirst() && mul(capacity, size) > 0
+	if !known || head > capacity || n > capacity {
 		return nil
 	}
 	at := func(i uint64) uint64 { return v.block.Start + i*size }
@@ -132,8 +145,8 @@ func (v *vacancy) ofRing() []blocks.Range {
 	return v.within(blocks.Range{Start: at(head + n - capacity), End: at(head)})
 }
 
-// ofHashTable is for HashMap: the elements lie before the control bytes, the first one last. The highest bit of a control
-// byte is set if there is none.
+// ofHashTable is for HashMap: the elements lie before the control bytes, the first one last. The highest bit of a
+// control byte is set if there is none.
 func (v *vacancy) ofHashTable() (list []blocks.Range) {
 	const empty = 0x80
 	size, control := v.elementSize(), v.content.at
@@ -158,8 +171,8 @@ func (v *vacancy) ofHashTable() (list []blocks.Range) {
 	return list
 }
 
-// ofTreeNode is for the nodes of BTreeMap: struct LeafNode has arrays of keys and values, and their number. In a node that
-// has children, an array of pointers to them follows.
+// ofTreeNode is for the nodes of BTreeMap: struct LeafNode has arrays of keys and values, and their number. In a node
+// that has children, an array of pointers to them follows.
 func (v *vacancy) ofTreeNode() []blocks.Range {
 	_, t := v.content.file.plain(v.content.elem)
 	offsets := map[string]symbolize.Member{}
@@ -190,8 +203,8 @@ func (v *vacancy) ofTreeNode() []blocks.Range {
 
 const wordSize = 8
 
-// ofDeque is for std::deque of libstdc++, whose map has pointers to arrays. Those of the elements are between the nodes of
-// two iterators (bits/stl_deque.h).
+// ofDeque is for std::deque of libstdc++, whose map has pointers to arrays. Those of the elements are between the nodes
+// of two iterators (bits/stl_deque.h).
 func (v *vacancy) ofDeque() []blocks.Range {
 	const cur, first, node = 0, 8, 24 // offsets in std::_Deque_iterator
 	start, ok := v.offset("_M_start")

@@ -144,12 +144,12 @@ func hasLimit(pid, fd, option int) bool {
 	if err != nil {
 		return true
 	}
-	defer unix.Close(p)
+	defer func() { _ = unix.Close(p) }()
 	own, err := unix.PidfdGetfd(p, fd, 0)
 	if err != nil {
 		return true
 	}
-	defer unix.Close(own)
+	defer func() { _ = unix.Close(own) }()
 	limit, err := unix.GetsockoptTimeval(own, unix.SOL_SOCKET, option)
 	return err != nil || limit.Sec != 0 || limit.Usec != 0
 }
