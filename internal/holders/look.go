@@ -254,7 +254,8 @@ func (l *Look) listDoubts() {
 	}
 	for _, t := range l.snapshot.Threads {
 		if t.Asleep {
-			doubt("the registers of thread %d (%s) could not be read: it waited in a system call that a stop would have ended early", t.ID, t.Name)
+			doubt("the registers of thread %d (%s) could not be read: a stop would have ended its system call early",
+				t.ID, t.Name)
 		}
 	}
 	if n := l.graph.Unreadable(); n > 0 {
@@ -334,8 +335,8 @@ func (l *Look) kind(phase graph.Phase) answer.Kind {
 // maxStale limits how often pointers are found to be those of removed elements.
 const maxStale = 8
 
-// Holders returns what holds the blocks at some addresses, in their order. If the shortest way goes over an element that
-// was removed from a container, it is another way.
+// Holders returns what holds the blocks at some addresses, in their order. If the shortest way goes over an element
+// that was removed from a container, it is another way.
 func (l *Look) Holders(ctx context.Context, addresses []uint64) (list []Holder, err error) {
 	for range maxStale {
 		var stale []blocks.Range
@@ -382,8 +383,8 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	return list, slices.Compact(stale), ctx.Err()
 }
 
-// holder returns what holds the block at an address, and the way to it. If it is held by a variable that has no name yet,
-// it also returns the word of the variable.
+// holder returns what holds the block at an address, and the way to it. If it is held by a variable that has no name
+// yet, it also returns the word of the variable.
 func (l *Look) holder(ctx context.Context, address uint64, way *names.Way) (h Holder, word *names.Held) {
 	p, ok := l.graph.Path(address, maxWalk)
 	if !ok {

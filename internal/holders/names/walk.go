@@ -40,8 +40,8 @@ func (w *Way) Add(s Step) {
 }
 
 // Steps returns the objects that lie on the way to a block, before [Fold]. v is the variable that leads to the first of
-// the blocks, if it is known. If the way goes over memory of a container that has no elements, stale has that memory: the
-// block was an element once.
+// the blocks, if it is known. If the way goes over memory of a container that has no elements, stale has that memory:
+// the block was an element once.
 func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step, stale []blocks.Range) {
 	if way.Skipped == 0 {
 		way.First, way.Last = slices.Concat(way.First, way.Last), nil
@@ -73,8 +73,8 @@ func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step
 	return w.steps, w.stale
 }
 
-// rustOutput is the variable of Rust's standard library, of which there are no types, that has the buffer of the standard
-// output: text, and behind it what was in the memory before.
+// rustOutput is the variable of Rust's standard library, of which there are no types, that has the buffer of the
+// standard output: text, and behind it what was in the memory before.
 const rustOutput = "std::io::stdio::STDOUT"
 
 // around goes over a cycle once to know what is in its first block: other blocks of the cycle may tell.

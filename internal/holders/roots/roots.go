@@ -211,8 +211,8 @@ func (b *builder) addThreads() {
 	}
 }
 
-// addLoaded adds the thread-local variables of libraries that were loaded later: the dynamic linker of glibc has allocated
-// them.
+// addLoaded adds the thread-local variables of libraries that were loaded later: the dynamic linker of glibc has
+// allocated them.
 func (b *builder) addLoaded(t snapshot.Thread, thread int) {
 	if b.Musl {
 		return
