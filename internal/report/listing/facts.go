@@ -82,6 +82,9 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 	if len(r.URLs) > 0 {
 		how = fmt.Sprintf("from %s%s", strings.Join(r.URLs, ", "), where)
 	}
+	if s.RecordingEnd() == nil {
+		how += "; it still runs, or heaplapse was killed"
+	}
 	fact("recorded", "%s", text.Clean(how))
 }
 

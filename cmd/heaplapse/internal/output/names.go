@@ -16,7 +16,9 @@ import (
 // kinds are the formats that extensions of files stand for; "" is one that no command writes.
 var kinds = map[string]string{
 	".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".csv": "csv", ".sarif": "sarif",
-	".pdf": "", ".png": "", ".svg": "", ".jpg": "", ".xml": "", ".zip": "", ".gz": "", ".tgz": "",
+	".pdf": "", ".ps": "", ".doc": "", ".docx": "", ".odt": "", ".xlsx": "", ".ods": "", ".pptx": "", ".rtf": "",
+	".png": "", ".svg": "", ".jpg": "", ".jpeg": "", ".gif": "", ".xml": "", ".yaml": "", ".yml": "",
+	".zip": "", ".gz": "", ".tgz": "",
 }
 
 // A format has a name for people, and an extension of files. Others are its other extensions.
