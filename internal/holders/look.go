@@ -339,8 +339,8 @@ const maxStale = 8
 // that was removed from a container, it is another way.
 func (l *Look) Holders(ctx context.Context, addresses []uint64) (list []Holder, err error) {
 	for range maxStale {
-		var stale []blocks.Range
-		if list, stale, err = l.holders(ctx, addresses); err != nil || len(stale) == 0 {
+		stale := removed{}
+		if list, err = l.holders(ctx, addresses, stale); err != nil || len(stale) == 0 {
 			break
 		}
 		l.graph.MarkWithout(stale)
@@ -348,9 +348,12 @@ func (l *Look) Holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	return list, err
 }
 
-// holders is Holders as far as it is known. stale has the memory of removed elements that is on the ways.
-func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, stale []blocks.Range, err error) {
-	list = make([]Holder, len(addresses))
+// removed has the memory of elements that were removed, by block.
+type removed map[blocks.Range][]blocks.Range
+
+// holders is Holders as far as it is known. It adds what is on the ways to stale.
+func (l *Look) holders(ctx context.Context, addresses []uint64, stale removed) ([]Holder, error) {
+	list := make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
 	ways := make([]names.Way, len(addresses))
@@ -362,7 +365,7 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	}
 	variables, err := l.variables(ctx, words)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i, v := range variables {
 		if v.Module != "" {
@@ -372,15 +375,17 @@ func (l *Look) holders(ctx context.Context, addresses []uint64) (list []Holder, 
 	}
 	for i := range list {
 		h := &list[i]
-		steps, removed := l.steps(ctx, h, ways[i])
-		h.Steps, stale = names.Fold(steps), append(stale, removed...)
+		steps, vacant := l.steps(ctx, h, ways[i])
+		h.Steps = names.Fold(steps)
+		for _, v := range vacant {
+			stale[v.Block] = v.Parts
+		}
 		if h.Kind == answer.Cycle {
 			h.Steps = withoutLinks(h.Steps)
 		}
 		h.Blocks = slices.Clone(h.Blocks[max(0, len(h.Blocks)-maxPath):])
 	}
-	slices.SortFunc(stale, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
-	return list, slices.Compact(stale), ctx.Err()
+	return list, ctx.Err()
 }
 
 // holder returns what holds the block at an address, and the way to it. If it is held by a variable that has no name
@@ -448,7 +453,7 @@ func (l *Look) root(p graph.Path) roots.Root {
 
 // steps returns the objects on the way to a block: those of Python, which are known, and between them others. stale is
 // that of [names.Process.Steps].
-func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step, stale []blocks.Range) {
+func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step, stale []names.Vacant) {
 	if !slices.ContainsFunc(h.Steps, python.IsObject) {
 		return l.names.Steps(ctx, h.Variable, way)
 	}
@@ -461,8 +466,8 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 			n++
 		}
 		if n > 0 {
-			steps, removed := l.names.Steps(ctx, variable, others)
-			list, stale = append(list, steps...), append(stale, removed...)
+			steps, vacant := l.names.Steps(ctx, variable, others)
+			list, stale = append(list, steps...), append(stale, vacant...)
 		}
 		for n < len(rest) && python.IsObject(rest[n]) {
 			list = append(list, rest[n])

@@ -371,14 +371,14 @@ func TestMarkWithout(t *testing.T) {
 	g, err := Build(Memory{Memory: m}, set, Options{})
 	require.NoError(t, err)
 	g.Mark(roots)
-	g.MarkWithout([]blocks.Range{part})
+	g.MarkWithout(map[blocks.Range][]blocks.Range{{Start: block, End: block + size}: {part}})
 	assert.Equal(t, map[Phase]Total{1: {at + 1, (at + 1) * size}, Doubtful: {n - at - 1, (n - at - 1) * size}}, g.Totals())
 	// Another word of the block points there, too.
 	m.put(block+32, block+size)
 	g, err = Build(Memory{Memory: m}, set, Options{})
 	require.NoError(t, err)
 	g.Mark(roots)
-	g.MarkWithout([]blocks.Range{part})
+	g.MarkWithout(map[blocks.Range][]blocks.Range{{Start: block, End: block + size}: {part}})
 	assert.Equal(t, map[Phase]Total{1: {n, n * size}}, g.Totals())
 }
 

@@ -66,7 +66,7 @@ func (g *Graph) Mark(roots []Root) {
 
 // MarkWithout makes the pointers doubtful that only some parts of blocks have, by address, and marks again. Mark must
 // have been called.
-func (g *Graph) MarkWithout(parts []blocks.Range) {
+func (g *Graph) MarkWithout(parts map[blocks.Range][]blocks.Range) {
 	unreadable := g.unreadable
 	g.scan = scanner{Memory: g.memory}
 	g.doubtParts(parts)

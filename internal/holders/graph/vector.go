@@ -110,19 +110,15 @@ func (g *Graph) doubtBehind(list []vector) {
 	clear(seen)
 }
 
-// doubtParts makes pointers of blocks doubtful that only some parts of them have. Each part must be in one block.
-func (g *Graph) doubtParts(parts []blocks.Range) {
-	of := map[uint32][]blocks.Range{}
-	for _, p := range parts {
-		if n, ok := g.edge(p.Start); ok {
-			of[n&^kindBits] = append(of[n&^kindBits], p)
-		}
-	}
+// doubtParts makes pointers of blocks doubtful that only some parts of them have, by address.
+func (g *Graph) doubtParts(of map[blocks.Range][]blocks.Range) {
 	s := sweep{Graph: g}
-	for n, parts := range of {
-		slices.SortFunc(parts, func(a, b blocks.Range) int { return cmp.Compare(a.Start, b.Start) })
+	for b, parts := range of {
+		n, ok := g.edge(b.Start)
+		if n &^= kindBits; !ok {
+			continue
+		}
 		live, dead := map[uint32]bool{}, map[uint32]bool{}
-		b := g.block(n).Range
 		s.region = -1
 		for _, p := range parts {
 			s.edges(blocks.Range{Start: b.Start, End: p.Start}, func(to uint32) { live[to] = true })

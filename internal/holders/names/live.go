@@ -36,16 +36,37 @@ func (c content) dead(m blocks.Memory, b blocks.Range) []blocks.Range {
 	return nil
 }
 
-// maxContainer limits the memory of a container that is read, in bytes.
-const maxContainer = 64 << 20
+// Vacant is the memory of a container that has no elements: parts of its block, by address.
+type Vacant struct {
+	Block blocks.Range
+	Parts []blocks.Range
+}
+
+// isRemoved reports whether only memory of a container without elements has pointers to the next block: it was an
+// element. That memory is remembered, because many ways go over the same container.
+func (p *Process) isRemoved(c content, b, next blocks.Range) bool {
+	if c.owner == nil {
+		return false
+	}
+	if p.vacant.Block != b {
+		p.vacant = Vacant{b, c.dead(p.Memory, b)}
+	}
+	return p.onlyFrom(p.vacant.Parts, b, next)
+}
+
+// maxScan limits the memory of containers that is read to find other pointers, in bytes.
+const maxScan = 1 << 30
 
 // onlyFrom reports whether only some parts of a block, by address, have pointers to another one.
 func (p *Process) onlyFrom(parts []blocks.Range, b, to blocks.Range) bool {
-	if len(parts) == 0 || b.Size() > maxContainer {
+	if len(parts) == 0 {
 		return false
 	}
 	found := false
 	for at := b.Start; at < b.End; at += maxRead {
+		if p.scanned += maxRead; p.scanned > maxScan {
+			return false
+		}
 		buf := p.read(blocks.Range{Start: at, End: min(b.End, at+maxRead)})
 		for i := 0; i+wordSize <= len(buf); i += wordSize {
 			if !to.Contains(binary.LittleEndian.Uint64(buf[i:])) {

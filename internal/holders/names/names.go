@@ -37,6 +37,8 @@ type Process struct {
 	mapped      []blocks.Range    // the files, by address
 	classes     map[uint64]string // by the addresses of tables of virtual functions
 	buf         []byte
+	vacant      Vacant // of the last container
+	scanned     uint64 // bytes that onlyFrom has read
 }
 
 // Held is a word of a root.

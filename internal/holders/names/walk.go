@@ -42,13 +42,13 @@ func (w *Way) Add(s Step) {
 // Steps returns the objects that lie on the way to a block, before [Fold]. v is the variable that leads to the first of
 // the blocks, if it is known. If the way goes over memory of a container that has no elements, stale has that memory:
 // the block was an element once.
-func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step, stale []blocks.Range) {
+func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step, stale []Vacant) {
 	if way.Skipped == 0 {
 		way.First, way.Last = slices.Concat(way.First, way.Last), nil
 	}
 	w := walk{Process: p, ctx: ctx}
 	if v != nil && v.Name == rustOutput && len(way.First) > 1 {
-		w.stale = way.First[:1]
+		w.stale = []Vacant{{way.First[0], way.First[:1]}}
 	}
 	if v != nil && len(way.First) > 0 && way.First[0].Contains(v.word) { // or the first blocks are not known
 		w.at = p.follow(v.found, v.word)
@@ -97,8 +97,8 @@ func (w *walk) all(list []blocks.Range, ends bool) {
 		next := link{}
 		if i < len(list)-1 {
 			next = w.between(w.ctx, c, b, list[i+1])
-			if dead := c.dead(w.Memory, b); w.onlyFrom(dead, b, list[i+1]) {
-				w.stale = append(w.stale, dead...)
+			if w.isRemoved(c, b, list[i+1]) {
+				w.stale = append(w.stale, w.vacant)
 			}
 		}
 		switch {
@@ -162,7 +162,7 @@ type walk struct {
 	*Process
 	ctx   context.Context
 	steps []Step
-	stale []blocks.Range
+	stale []Vacant
 	// at leads to the next block, and was is the content of the last one.
 	at  link
 	was content
