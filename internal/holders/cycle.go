@@ -46,32 +46,32 @@ func (l *Look) addItself(ctx context.Context, p *graph.Path) (n int, pointers st
 		return 0, ""
 	}
 	first := p.Blocks[0]
-	itself, isObject := l.graph.PointsToItself(first.Start)
+	references, isObject := l.graph.PointsToItself(first.Start)
 	switch {
-	case !itself:
+	case references == 0:
 		return 0, ""
 	case l.names.IsShared(ctx, first, first):
 		pointers = "shared_ptr"
-	case !isObject && !l.isCounted(first):
+	case !isObject && !l.isCounted(first, references):
 		return 0, ""
 	}
 	p.Blocks = slices.Insert(p.Blocks, 0, first)
 	return 2, pointers
 }
 
-// isCounted reports whether a block begins with counts of references: the two numbers of Rust's Rc and Arc, or a table
-// of virtual functions and the two smaller numbers of a std::shared_ptr. Other blocks may have their own address for
-// other reasons, such as an empty list.
-func (l *Look) isCounted(b blocks.Range) bool {
+// isCounted reports whether a block begins with counts of references, of which the first one is that of those that it has
+// itself: the two numbers of Rust's Rc and Arc, or a table of virtual functions and the two smaller numbers of a
+// std::shared_ptr. Other blocks may have their own address for other reasons, such as an empty list.
+func (l *Look) isCounted(b blocks.Range, references int) bool {
 	const most = 1 << 24
 	var head [16]byte
 	if l.snapshot.Memory.Read(b.Start, head[:]) != nil {
 		return false
 	}
 	first, second := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:])
-	if first-1 < most && second-1 < most {
+	if first == uint64(references) && second-1 < most {
 		return true
 	}
 	m, ok := target.Containing(l.snapshot.Mappings, first)
-	return ok && strings.HasPrefix(m.Path, "/") && uint32(second)-1 < most && second>>32-1 < most
+	return ok && strings.HasPrefix(m.Path, "/") && uint32(second) == uint32(references) && second>>32-1 < most
 }

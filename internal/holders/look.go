@@ -332,27 +332,27 @@ func (l *Look) kind(phase graph.Phase) answer.Kind {
 	return k
 }
 
-// maxStale limits how often pointers are found to be those of removed elements.
-const maxStale = 8
+// maxRounds limits how often blocks are marked again, because a way has led over containers that were not known.
+const maxRounds = 32
 
 // Holders returns what holds the blocks at some addresses, in their order. If the shortest way goes over an element
 // that was removed from a container, it is another way.
-func (l *Look) Holders(ctx context.Context, addresses []uint64) (list []Holder, err error) {
-	for range maxStale {
-		stale := removed{}
-		if list, err = l.holders(ctx, addresses, stale); err != nil || len(stale) == 0 {
-			break
+func (l *Look) Holders(ctx context.Context, addresses []uint64) ([]Holder, error) {
+	for range maxRounds {
+		found := vacant{}
+		list, err := l.holders(ctx, addresses, found)
+		if err != nil || len(found) == 0 || !l.graph.MarkWithout(found) {
+			return list, err
 		}
-		l.graph.MarkWithout(stale)
 	}
-	return list, err
+	return l.holders(ctx, addresses, vacant{})
 }
 
-// removed has the memory of elements that were removed, by block.
-type removed map[blocks.Range][]blocks.Range
+// vacant has the memory of containers that has no elements, by block.
+type vacant map[blocks.Range][]blocks.Range
 
-// holders is Holders as far as it is known. It adds what is on the ways to stale.
-func (l *Look) holders(ctx context.Context, addresses []uint64, stale removed) ([]Holder, error) {
+// holders is Holders with what is known of containers. It adds those to found that were not known.
+func (l *Look) holders(ctx context.Context, addresses []uint64, found vacant) ([]Holder, error) {
 	list := make([]Holder, len(addresses))
 	var words []names.Held
 	var indices []int
@@ -375,10 +375,10 @@ func (l *Look) holders(ctx context.Context, addresses []uint64, stale removed) (
 	}
 	for i := range list {
 		h := &list[i]
-		steps, vacant := l.steps(ctx, h, ways[i])
+		steps, more := l.steps(ctx, h, ways[i])
 		h.Steps = names.Fold(steps)
-		for _, v := range vacant {
-			stale[v.Block] = v.Parts
+		for _, v := range more {
+			found[v.Block] = v.Parts
 		}
 		if h.Kind == answer.Cycle {
 			h.Steps = withoutLinks(h.Steps)
@@ -451,9 +451,9 @@ func (l *Look) root(p graph.Path) roots.Root {
 	return l.roots[p.Root]
 }
 
-// steps returns the objects on the way to a block: those of Python, which are known, and between them others. stale is
-// that of [names.Process.Steps].
-func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step, stale []names.Vacant) {
+// steps returns the objects on the way to a block: those of Python, which are known, and between them others. found is
+// what [names.Process.Steps] finds of containers.
+func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []names.Step, found []names.Vacant) {
 	if !slices.ContainsFunc(h.Steps, python.IsObject) {
 		return l.names.Steps(ctx, h.Variable, way)
 	}
@@ -466,8 +466,8 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 			n++
 		}
 		if n > 0 {
-			steps, vacant := l.names.Steps(ctx, variable, others)
-			list, stale = append(list, steps...), append(stale, vacant...)
+			steps, more := l.names.Steps(ctx, variable, others)
+			list, found = append(list, steps...), append(found, more...)
 		}
 		for n < len(rest) && python.IsObject(rest[n]) {
 			list = append(list, rest[n])
@@ -475,5 +475,5 @@ func (l *Look) steps(ctx context.Context, h *Holder, way names.Way) (list []name
 		}
 		rest, variable = rest[n:], nil
 	}
-	return list, stale
+	return list, found
 }

@@ -90,12 +90,12 @@ func (g *Graph) CycleWay(address uint64) (way []blocks.Range, cycle int) {
 	return nil, 0
 }
 
-// PointsToItself reports whether the block that contains an address has a pointer to its own start, or that of its
+// PointsToItself returns the number of pointers of the block that contains an address to its own start, or that of its
 // object, and whether it is known to have an object.
-func (g *Graph) PointsToItself(address uint64) (itself, isObject bool) {
+func (g *Graph) PointsToItself(address uint64) (pointers int, isObject bool) {
 	n, ok := g.edge(address)
 	if n &^= kindBits; !ok {
-		return false, false
+		return 0, false
 	}
 	b := g.block(n).Range
 	if g.before != nil {
@@ -103,8 +103,12 @@ func (g *Graph) PointsToItself(address uint64) (itself, isObject bool) {
 	}
 	s := scanner{Memory: g.memory}
 	s.start(b)
-	s.words(b, b, func(_, value uint64) { itself = itself || value == b.Start })
-	return itself, g.objects.has(n)
+	s.words(b, b, func(_, value uint64) {
+		if value == b.Start {
+			pointers++
+		}
+	})
+	return pointers, g.objects.has(n)
 }
 
 // cycleOf returns the shortest cycle of a block, which is its first and last one, or nil.

@@ -193,14 +193,15 @@ func (g *random) pointers(i int, doubtful bool) (list []int) {
 			continue
 		}
 		head := g.toHead(to, g.word(at))
-		if head && at < object && at+16 >= object {
-			continue // a link
+		link := at < object && at+16 >= object
+		if head && link {
+			continue
 		}
 		if at == b.Start && g.startIsNone(b.Range) {
 			continue
 		}
 		odd := (at-b.Start)%16 == 8 && g.oddIsDoubtful(b.Range)
-		if doubtful || !head && !g.isDoubtful(at) && !odd {
+		if doubtful || !head && !link && !g.isDoubtful(at) && !odd {
 			list = append(list, to)
 		}
 	}
@@ -297,7 +298,7 @@ func TestMarkAgreesWithPlain(t *testing.T) {
 			require.Equal(t, max(0, before-keptFirst), short.Skipped)
 		}
 		require.Equal(t, totals, g.Totals())
-		g.MarkWithout(nil)
+		require.False(t, g.MarkWithout(nil))
 		require.Equal(t, totals, g.Totals(), "again")
 	}
 	for _, phase := range []Phase{None, 2, 3, Doubtful, Lost, UnderLost, Cycle} {

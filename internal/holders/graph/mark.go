@@ -64,17 +64,21 @@ func (g *Graph) Mark(roots []Root) {
 	g.followAll(roots)
 }
 
-// MarkWithout makes the pointers doubtful that only some parts of blocks have, by address, and marks again. Mark must
-// have been called.
-func (g *Graph) MarkWithout(parts map[blocks.Range][]blocks.Range) {
-	unreadable := g.unreadable
-	g.scan = scanner{Memory: g.memory}
-	g.doubtParts(parts)
+// MarkWithout makes the pointers doubtful that only some parts of blocks have, by address, and marks again if there are
+// any. It reports whether it did. Mark must have been called.
+func (g *Graph) MarkWithout(parts map[blocks.Range][]blocks.Range) bool {
+	unreadable, before := g.unreadable, g.parents
+	g.scan, g.parents = scanner{Memory: g.memory}, make([]uint32, g.nodes)
+	if !g.doubtParts(parts) {
+		g.parents = before
+		return false
+	}
 	clear(g.parents)
 	clear(g.phases)
 	g.hits, g.done = g.hits[:0], 0
 	g.followAll(g.roots)
 	g.unreadable = unreadable // the same as before
+	return true
 }
 
 // followAll gives each block its phase and its parent.

@@ -143,8 +143,12 @@ func (r *reader) addEdges(from uint32, b blocks.Range) {
 	first := r.rows.n
 	links := r.links(from, b)
 	r.pointers(&r.scan, b, func(address uint64, to uint32) {
-		if to&^kindBits == from || to&doubtful != 0 && links.Contains(address) {
+		isLink := links.Contains(address)
+		if to&^kindBits == from || isLink && to&doubtful != 0 {
 			return
+		}
+		if isLink { // to the head of the list, perhaps
+			to = to&^kindBits | doubtful
 		}
 		if i := slices.IndexFunc(r.parts, func(p Part) bool { return p.has(address) }); i >= 0 {
 			switch p := &r.parts[i]; {

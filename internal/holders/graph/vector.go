@@ -110,24 +110,34 @@ func (g *Graph) doubtBehind(list []vector) {
 	clear(seen)
 }
 
-// doubtParts makes pointers of blocks doubtful that only some parts of them have, by address.
-func (g *Graph) doubtParts(of map[blocks.Range][]blocks.Range) {
+// doubtParts makes pointers of blocks doubtful that only some parts of them have, by address, and reports whether there are
+// any. It uses parents, which must be 0, as memory.
+func (g *Graph) doubtParts(of map[blocks.Range][]blocks.Range) (changed bool) {
 	s := sweep{Graph: g}
+	turn := uint32(0)
 	for b, parts := range of {
 		n, ok := g.edge(b.Start)
 		if n &^= kindBits; !ok {
 			continue
 		}
-		live, dead := map[uint32]bool{}, map[uint32]bool{}
+		live, dead := turn+1, turn+2
+		turn += 2
+		isLive := func(to uint32) { g.parents[to] = live }
+		isDead := func(to uint32) {
+			if g.parents[to] != live {
+				g.parents[to] = dead
+			}
+		}
 		s.region = -1
 		for _, p := range parts {
-			s.edges(blocks.Range{Start: b.Start, End: p.Start}, func(to uint32) { live[to] = true })
-			s.edges(p, func(to uint32) { dead[to] = true })
+			s.edges(blocks.Range{Start: b.Start, End: p.Start}, isLive)
+			s.edges(p, isDead)
 			b.Start = max(b.Start, p.End)
 		}
-		s.edges(b, func(to uint32) { live[to] = true })
-		g.doubt(n, func(to uint32) bool { return dead[to] && !live[to] })
+		s.edges(b, isLive)
+		changed = g.doubt(n, func(to uint32) bool { return g.parents[to] == dead }) || changed
 	}
+	return changed
 }
 
 // sweep reads parts of blocks by ascending addresses.
@@ -152,12 +162,14 @@ func (s *sweep) edges(r blocks.Range, f func(to uint32)) {
 	})
 }
 
-// doubt makes the pointers of a block to others doubtful.
-func (g *Graph) doubt(n uint32, isDoubtful func(to uint32) bool) {
+// doubt makes the pointers of a block to others doubtful, and reports whether some were not.
+func (g *Graph) doubt(n uint32, isDoubtful func(to uint32) bool) (changed bool) {
 	r := g.rowsOf(n)
 	for i, end := r.of(n); i < end; i++ {
 		if to := r.at(i) &^ kindBits; isDoubtful(to) {
+			changed = changed || r.at(i)&doubtful == 0
 			r.set(i, to|doubtful)
 		}
 	}
+	return changed
 }

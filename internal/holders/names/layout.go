@@ -69,7 +69,8 @@ func (l *layout) find(p place, depth int) (found, bool) {
 		if p.off != 0 {
 			return found{}, false
 		}
-		p.to, p.pointer = l.pointee(t, p.owner), true
+		// A function is no block: the other member of a union may be a pointer to one.
+		p.to, p.pointer = l.pointee(t, p.owner), l.outline(t.Elem).Kind != symbolize.KindFunction
 		return p.found, true
 	case symbolize.KindBase:
 		return p.found, p.off < t.Size

@@ -16,9 +16,6 @@ import (
 // container tell. The pointers there are those of elements that were removed. Containers whose nodes are freed with
 // their elements have none.
 func (c content) dead(m blocks.Memory, b blocks.Range) []blocks.Range {
-	if c.owner == nil || c.owner.address == 0 {
-		return nil
-	}
 	v := vacancy{container: c.owner, content: c, memory: m, block: b}
 	_, t := v.container.plain(c.owner.ref)
 	switch name := shortName(template(t.Name)); {
@@ -42,44 +39,28 @@ type Vacant struct {
 	Parts []blocks.Range
 }
 
-// isRemoved reports whether only memory of a container without elements has pointers to the next block: it was an
-// element. That memory is remembered, because many ways go over the same container.
-func (p *Process) isRemoved(c content, b, next blocks.Range) bool {
-	if c.owner == nil {
+// examine reports whether a block has not been examined before.
+func (p *Process) examine(b blocks.Range) bool {
+	if p.examined[b] {
 		return false
 	}
-	if p.vacant.Block != b {
-		p.vacant = Vacant{b, c.dead(p.Memory, b)}
+	if p.examined == nil {
+		p.examined = map[blocks.Range]bool{}
 	}
-	return p.onlyFrom(p.vacant.Parts, b, next)
+	p.examined[b] = true
+	return true
 }
 
-// maxScan limits the memory of containers that is read to find other pointers, in bytes.
-const maxScan = 1 << 30
-
-// onlyFrom reports whether only some parts of a block, by address, have pointers to another one.
-func (p *Process) onlyFrom(parts []blocks.Range, b, to blocks.Range) bool {
-	if len(parts) == 0 {
-		return false
+// vacantIn returns the memory without elements of a block of a container. That of each block is returned once: many ways
+// go over the same container.
+func (p *Process) vacantIn(c content, b blocks.Range) (list []Vacant) {
+	if c.owner == nil || c.owner.address == 0 || !p.examine(b) {
+		return nil
 	}
-	found := false
-	for at := b.Start; at < b.End; at += maxRead {
-		if p.scanned += maxRead; p.scanned > maxScan {
-			return false
-		}
-		buf := p.read(blocks.Range{Start: at, End: min(b.End, at+maxRead)})
-		for i := 0; i+wordSize <= len(buf); i += wordSize {
-			if !to.Contains(binary.LittleEndian.Uint64(buf[i:])) {
-				continue
-			}
-			word := blocks.Range{Start: at + uint64(i), End: at + uint64(i) + wordSize}
-			if _, ok := blocks.Containing(parts, word); !ok {
-				return false
-			}
-			found = true
-		}
+	if parts := c.dead(p.Memory, b); len(parts) > 0 {
+		list = []Vacant{{b, parts}}
 	}
-	return found
+	return list
 }
 
 // vacancy looks for the memory of a container without elements.
@@ -224,6 +205,9 @@ func (v *vacancy) ofTreeNode() []blocks.Range {
 
 const wordSize = 8
 
+// maxMap limits the map of a std::deque, in bytes.
+const maxMap = 64 << 20
+
 // ofDeque is for std::deque of libstdc++, whose map has pointers to arrays. Those of the elements are between the nodes
 // of two iterators (bits/stl_deque.h).
 func (v *vacancy) ofDeque() []blocks.Range {
@@ -235,7 +219,7 @@ func (v *vacancy) ofDeque() []blocks.Range {
 	}
 	at := func(iterator, member uint64) uint64 { return word(v.memory, v.container.address+iterator+member) }
 	from, to := at(start, node), at(finish, node)
-	if from > to || to-from > maxRead {
+	if from > to || to-from > maxMap {
 		return nil
 	}
 	if v.content.kind == chunks {
@@ -244,9 +228,13 @@ func (v *vacancy) ofDeque() []blocks.Range {
 		}
 		return v.within(blocks.Range{Start: v.block.Start, End: from}, blocks.Range{Start: to + wordSize, End: v.block.End})
 	}
+	nodes := make([]byte, to-from+wordSize)
+	if v.memory.Read(from, nodes) != nil {
+		return nil
+	}
 	inUse := false
-	for n := from; n <= to; n += wordSize {
-		inUse = inUse || v.block.Contains(word(v.memory, n))
+	for i := 0; i < len(nodes); i += wordSize {
+		inUse = inUse || v.block.Contains(binary.LittleEndian.Uint64(nodes[i:]))
 	}
 	live := v.block
 	if v.block.Contains(at(start, first)) {

@@ -37,8 +37,7 @@ type Process struct {
 	mapped      []blocks.Range    // the files, by address
 	classes     map[uint64]string // by the addresses of tables of virtual functions
 	buf         []byte
-	vacant      Vacant // of the last container
-	scanned     uint64 // bytes that onlyFrom has read
+	examined    map[blocks.Range]bool // blocks of containers
 }
 
 // Held is a word of a root.

@@ -40,14 +40,14 @@ func (w *Way) Add(s Step) {
 }
 
 // Steps returns the objects that lie on the way to a block, before [Fold]. v is the variable that leads to the first of
-// the blocks, if it is known. If the way goes over memory of a container that has no elements, stale has that memory:
-// the block was an element once.
-func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step, stale []Vacant) {
+// the blocks, if it is known. If the way goes over containers, vacant has their memory without elements, except for that
+// which was returned before: the block may have been an element once.
+func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step, vacant []Vacant) {
 	if way.Skipped == 0 {
 		way.First, way.Last = slices.Concat(way.First, way.Last), nil
 	}
 	w := walk{Process: p, ctx: ctx}
-	if v != nil && v.Name == rustOutput && len(way.First) > 1 {
+	if v != nil && v.Name == rustOutput && len(way.First) > 1 && p.examine(way.First[0]) {
 		w.stale = []Vacant{{way.First[0], way.First[:1]}}
 	}
 	if v != nil && len(way.First) > 0 && way.First[0].Contains(v.word) { // or the first blocks are not known
@@ -97,9 +97,7 @@ func (w *walk) all(list []blocks.Range, ends bool) {
 		next := link{}
 		if i < len(list)-1 {
 			next = w.between(w.ctx, c, b, list[i+1])
-			if w.isRemoved(c, b, list[i+1]) {
-				w.stale = append(w.stale, w.vacant)
-			}
+			w.stale = append(w.stale, w.vacantIn(c, b)...)
 		}
 		switch {
 		case c.owner == nil:

@@ -68,6 +68,10 @@ func words(h *answer.Holder) (first string, way []string) {
 		first = origin(h)
 	}
 	path := h.Path
+	if h.Kind == answer.Doubtful && len(path) > 0 { // what it is a member of is not told
+		path = slices.Clone(path)
+		path[0].Via = ""
+	}
 	if rest := behindLoop(path); rest != nil {
 		first, path = "the event loop", rest
 	}
