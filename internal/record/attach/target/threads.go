@@ -104,31 +104,8 @@ func Tracer(pid int) string {
 	return tracer
 }
 
-// Pending is what the kernel tells about a thread that a tracer has stopped.
-type Pending struct {
-	// Handler reports whether a handler of the program will run: a signal waits that the thread does not block. (A
-	// tracer also sees signals that the process ignores.)
-	Handler bool
-	// Switches is how often the thread has waited for something.
-	Switches uint64
-}
-
-// ReadPending reads what waits for a thread. Of a thread that has ended it returns the zero value.
-func ReadPending(id int) (p Pending) {
-	var pending, blocked, caught uint64
-	masks := map[string]*uint64{"SigPnd": &pending, "ShdPnd": &pending, "SigBlk": &blocked, "SigCgt": &caught}
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
-	for line := range strings.Lines(string(b)) {
-		name, value, _ := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		if mask := masks[name]; mask != nil {
-			v, _ := strconv.ParseUint(value, 16, 64)
-			*mask |= v
-		}
-		if name == "voluntary_ctxt_switches" {
-			p.Switches, _ = strconv.ParseUint(value, 10, 64)
-		}
-	}
-	p.Handler = pending&caught&^blocked != 0
-	return p
+// Switches returns how often a thread has waited for something, or 0 if it has ended.
+func Switches(id int) uint64 {
+	n, _ := strconv.ParseUint(Status(id, "voluntary_ctxt_switches"), 10, 64)
+	return n
 }

@@ -302,7 +302,7 @@ func (t *Thread) lookWhereItIs(c Code) error {
 	}
 	done, err := t.Memory.Uint32(c.Done)
 	if err == nil && done != 0 {
-		t.borrowed, t.rewound, t.Regs = false, false, regs
+		t.borrowed, t.Regs = false, regs
 	}
 	return err
 }

@@ -23,7 +23,7 @@ import (
 // goesOn lists system calls that go on by themselves, with the rest of their time.
 var goesOn = set(
 	unix.SYS_FUTEX, unix.SYS_RESTART_SYSCALL, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_POLL,
-	unix.SYS_PPOLL, unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_PAUSE, unix.SYS_RT_SIGSUSPEND, unix.SYS_WAIT4,
+	unix.SYS_PAUSE, unix.SYS_RT_SIGSUSPEND, unix.SYS_WAIT4,
 	unix.SYS_WAITID, unix.SYS_MSGRCV, unix.SYS_MSGSND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_TIMEDSEND,
 	unix.SYS_FLOCK, unix.SYS_FCNTL, sysFutexWaitv, sysFutexWait,
 	// The program does not see that these wait.
@@ -39,6 +39,10 @@ var interrupted = map[int64]int{
 	unix.SYS_SEMOP: -1, unix.SYS_SEMTIMEDOP: 3, unix.SYS_RT_SIGTIMEDWAIT: 2, unix.SYS_EPOLL_PWAIT2: 3,
 	unix.SYS_IO_GETEVENTS: 4, unix.SYS_IO_PGETEVENTS: 4,
 }
+
+// rest lists system calls that go on for the rest of their time, which the kernel writes to the limit, with the number
+// of the argument that points to it. If that cannot be written, they return EINTR.
+var rest = map[int64]int{unix.SYS_PPOLL: 2, unix.SYS_SELECT: 4, unix.SYS_PSELECT6: 4}
 
 // milliseconds lists system calls that return EINTR and have a time limit in milliseconds, an int, in
 // the fourth argument: no limit if it is negative.
@@ -95,12 +99,13 @@ func (s *Sleeps) mustNotStop(id int) (t target.Thread, refused bool) {
 		t, refused = s.often[id]
 		return t, refused
 	}
-	return t, s.leavesTrace(t)
+	_, often := s.often[id]
+	return t, often || s.leavesTrace(t)
 }
 
 // leavesTrace reports whether the call of a thread would tell that it was stopped.
 func (s *Sleeps) leavesTrace(t target.Thread) bool {
-	const flags, all, toSubmit, least = 3, unix.MSG_WAITALL, 1, 1
+	const flags, all, toSubmit, least, leastOfRing = 3, unix.MSG_WAITALL, 1, 1, 2
 	call := t.Call
 	switch {
 	case t.Running, call < 0, goesOn[call]:
@@ -114,44 +119,69 @@ func (s *Sleeps) leavesTrace(t target.Thread) bool {
 	case call == unix.SYS_IO_GETEVENTS || call == unix.SYS_IO_PGETEVENTS:
 		return t.Arguments[least] > 1 || t.Arguments[interrupted[call]] != 0
 	case call == unix.SYS_IO_URING_ENTER:
-		return t.Arguments[toSubmit] != 0 || t.Arguments[flags]&ioUringArgument != 0
+		return t.Arguments[toSubmit] != 0 || t.Arguments[leastOfRing] > 1 || t.Arguments[flags]&ioUringArgument != 0
+	}
+	if limit, ok := rest[call]; ok {
+		return t.Arguments[limit] != 0 && !onStack(t, t.Arguments[limit])
 	}
 	limit, ok := interrupted[call]
 	return !ok || limit >= 0 && t.Arguments[limit] != 0
 }
 
+// onStack reports whether an address is in the part of the stack of a thread that is in use, near its end.
+func onStack(t target.Thread, address uint64) bool {
+	const redZone, near = 128, 256 << 10
+	return address >= t.SP-redZone && address-(t.SP-redZone) < near
+}
+
 // ioUringArgument is IORING_ENTER_EXT_ARG of io_uring_enter(2): an argument may have a time limit.
 const ioUringArgument = 1 << 3
 
-// waitsForever reports whether a call that waits for a descriptor goes on after a stop: that of a
-// terminal, a pipe, an event and so on, or of a socket without a time limit. Files may be those of a
-// program (FUSE), which learns of the interruption.
+// waitsForever reports whether a call that waits for a descriptor goes on after a stop: that of a pipe, an event and so
+// on, or of a terminal or a socket without a time limit. Files may be those of a program (FUSE), which learns of the
+// interruption.
 func waitsForever(pid, fd, option int) bool {
 	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
 	switch {
 	case err != nil:
 		return false
 	case strings.HasPrefix(name, "socket:"):
-		return !hasLimit(pid, fd, option)
+		return ofDescriptor(pid, fd, func(own int) bool { return socketWaits(own, option) })
+	case strings.HasPrefix(name, "/dev/pts/"), strings.HasPrefix(name, "/dev/tty"):
+		return ofDescriptor(pid, fd, terminalWaits)
 	}
-	return strings.HasPrefix(name, "pipe:") || strings.HasPrefix(name, "anon_inode:") ||
-		strings.HasPrefix(name, "/dev/pts/") || strings.HasPrefix(name, "/dev/tty") || name == "/dev/fuse"
+	return strings.HasPrefix(name, "pipe:") || strings.HasPrefix(name, "anon_inode:") || name == "/dev/fuse"
 }
 
-// hasLimit reports whether a socket has a time limit, or may have one: before Linux 5.6, nobody else can tell.
-func hasLimit(pid, fd, option int) bool {
+// ofDescriptor asks about a descriptor of the process. It returns false if that is impossible, as before Linux 5.6.
+func ofDescriptor(pid, fd int, ask func(own int) bool) bool {
 	p, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return true
+		return false
 	}
 	defer func() { _ = unix.Close(p) }()
 	own, err := unix.PidfdGetfd(p, fd, 0)
 	if err != nil {
-		return true
+		return false
 	}
 	defer func() { _ = unix.Close(own) }()
-	limit, err := unix.GetsockoptTimeval(own, unix.SOL_SOCKET, option)
-	return err != nil || limit.Sec != 0 || limit.Usec != 0
+	return ask(own)
+}
+
+// socketWaits reports whether a socket has no time limit, and returns the first byte that comes.
+func socketWaits(fd, option int) bool {
+	limit, err := unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, option)
+	if err != nil || limit.Sec != 0 || limit.Usec != 0 {
+		return false
+	}
+	least, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+	return err == nil && least <= 1
+}
+
+// terminalWaits reports whether a terminal returns whole lines, or has no time limit and returns the first byte.
+func terminalWaits(fd int) bool {
+	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	return err == nil && (t.Lflag&unix.ICANON != 0 || t.Cc[unix.VMIN] == 1 && t.Cc[unix.VTIME] == 0)
 }
 
 // isRepeated reports whether the stop has made a system call return EINTR that is made again then.

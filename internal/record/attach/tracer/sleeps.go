@@ -59,30 +59,35 @@ func ReadSleeps(pid int, threads []target.Thread, libc *target.Module) *Sleeps {
 	for processor, states := range on {
 		now, clock, ok := clockOf(processor)
 		for _, st := range states {
-			if ok = ok && st.ran <= clock && !s.unknown[st.id]; ok {
+			known := ok && st.ran <= clock && !s.unknown[st.id]
+			if s.unknown[st.id] = !known; known {
 				s.began[st.id] = sleep{now.Add(st.ran - clock), st.switches}
 			}
-			s.unknown[st.id] = !ok
 		}
 	}
 	s.watch(threads)
 	return s
 }
 
-// watch notes the threads that make calls which must not be interrupted. It looks at those that run some times more.
+// watch notes the threads that make calls which must not be interrupted. It looks at them some times more, at those
+// that run first.
 func (s *Sleeps) watch(threads []target.Thread) {
-	const times = 8
-	var running []int
+	const times, most, pause = 8, 64, 100 * time.Microsecond
+	var running, others []int
 	for _, t := range threads {
-		if t.Running {
+		switch {
+		case t.Running:
 			running = append(running, t.ID)
-		} else if s.leavesTrace(t) {
+		case s.leavesTrace(t):
 			s.often[t.ID] = t
+		default:
+			others = append(others, t.ID)
 		}
 	}
-	for range times * min(len(running), 1) {
-		nap()
-		for _, id := range running {
+	list := append(running, others[:min(len(others), max(0, most-len(running)))]...)
+	for range times * min(len(list), 1) {
+		time.Sleep(pause)
+		for _, id := range list {
 			if t, ok := target.ReadThread(s.pid, id); ok && s.leavesTrace(t) {
 				s.often[id] = t
 			}
@@ -110,11 +115,13 @@ func (s *Sleeps) canShorten(t target.Thread) bool { return s.mayChange(t) && !s.
 
 // since returns when a stopped thread began to wait, or now if it has run after ReadSleeps.
 func (s *Sleeps) since(id int, switches uint64) time.Time {
-	const stop = 1 // being stopped counts, too
+	const stop = 1      // being stopped counts, too
+	const slower = 1000 // the clock of the system may be set, and run slower than that of the scheduler by a part of this
+	now := time.Now()
 	if b, ok := s.began[id]; ok && b.switches+stop == switches {
-		return b.since
+		return b.since.Add(now.Sub(b.since) / slower)
 	}
-	return time.Now()
+	return now
 }
 
 // state is what the scheduler tells about a thread.
@@ -142,8 +149,9 @@ func readState(dir string) (s state, ok bool) {
 	for line := range strings.Lines(string(sched)) {
 		name, value, _ := strings.Cut(line, ":")
 		switch value = strings.TrimSpace(value); strings.TrimSpace(name) {
-		case "se.exec_start":
+		case "se.exec_start": // 0 if the thread was moved while it waited (migrate_task_rq_fair)
 			s.ran, ok = parseMilliseconds(value)
+			ok = ok && s.ran > 0
 		case "nr_voluntary_switches":
 			s.switches, _ = strconv.ParseUint(value, 10, 64)
 		}

@@ -28,7 +28,6 @@ type Thread struct {
 	stopped  time.Time
 	began    time.Time         // when it began to wait in its system call, if that was interrupted
 	borrowed bool              // it has run other code than its own, and must be restored
-	rewound  bool              // its registers are not Regs, but make its system call again
 	guard    uint64            // address of the frame on its own stack, or 0
 	onStep   func(name string) // for tests
 }
@@ -63,7 +62,7 @@ func Stop(memory target.Memory, id int, o Options) (*Thread, error) {
 		err = unix.PtraceGetRegs(id, &t.Regs)
 	}
 	if err == nil && t.wasInterrupted() {
-		t.began = o.Sleeps.since(id, target.ReadPending(id).Switches)
+		t.began = o.Sleeps.since(id, target.Switches(id))
 	}
 	if err == nil {
 		err = t.rewind()
@@ -136,10 +135,22 @@ func (t *Thread) Filter(i int) (program []byte, ok bool, err error) {
 	return program, true, nil
 }
 
-const syscallSize = 2 // bytes of the instruction
+const (
+	syscallSize = 2 // bytes of the instruction
+	// noHandler is ERESTARTNOHAND of the kernel (include/linux/errno.h): when the thread runs on, the kernel makes the
+	// system call again, or returns EINTR if it runs a handler of a signal before.
+	noHandler = 514
+)
 
-// again returns the registers with which the thread makes a system call again that the stop has
-// interrupted, for the rest of its time.
+// interruptedRegs returns the registers with which the thread goes on for the rest of its time, if the stop has made its
+// system call return EINTR.
+func (t *Thread) interruptedRegs() unix.PtraceRegs {
+	r := shorten(t.Regs, time.Since(t.began))
+	r.Rax = ^uint64(noHandler - 1)
+	return r
+}
+
+// again returns the registers with which the thread makes its system call again by itself, for the rest of its time.
 func (t *Thread) again() unix.PtraceRegs {
 	r := t.Regs
 	if t.wasInterrupted() {
@@ -154,25 +165,20 @@ func (t *Thread) wasInterrupted() bool {
 	return int64(t.Regs.Rax) == -int64(unix.EINTR) && isRepeated(t.Call())
 }
 
-// mustRepeat reports whether the thread must make its system call again: only the stop has interrupted
-// it.
-func (t *Thread) mustRepeat() bool { return t.wasInterrupted() && !target.ReadPending(t.ID).Handler }
-
-// rewind lets the thread make its system call again if the tracer dies while the thread is stopped.
+// rewind lets the thread go on if the tracer dies while the thread is stopped.
 func (t *Thread) rewind() error {
-	if !t.mustRepeat() {
+	if !t.wasInterrupted() {
 		return nil
 	}
-	regs := t.again()
-	t.rewound = true
+	regs := t.interruptedRegs()
 	return os.NewSyscallError("ptrace", unix.PtraceSetRegs(t.ID, &regs))
 }
 
 // Release gives the thread back as it was, and returns for how long it was stopped.
 func (t *Thread) Release() (time.Duration, error) {
-	regs := t.Regs
-	if t.mustRepeat() {
-		regs = t.again()
+	regs, interrupted := t.Regs, t.wasInterrupted()
+	if interrupted {
+		regs = t.interruptedRegs()
 	}
 	if t.borrowed {
 		if err := t.restore(); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -180,7 +186,7 @@ func (t *Thread) Release() (time.Duration, error) {
 			return time.Since(t.stopped), os.NewSyscallError("ptrace", err)
 		}
 	}
-	if t.rewound || t.borrowed {
+	if interrupted || t.borrowed {
 		t.step("restore registers")
 		if err := unix.PtraceSetRegs(t.ID, &regs); err != nil && !errors.Is(err, unix.ESRCH) {
 			t.abandon()

@@ -21,7 +21,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestWaitsEndInTime stops the threads of a program again and again while it waits. The wait must return what it would
+// TestWaitsEndInTime stops the thread of a program again and again while it waits. The wait must return what it would
 // without that, not early, and must end although the stops come more often than it is long.
 func TestWaitsEndInTime(t *testing.T) {
 	needClock(t)
@@ -63,6 +63,41 @@ func stopOne(p *target.Process) (*tracer.Thread, error) {
 	return tracer.Stop(p.Memory, p.PID, tracer.Options{Sleeps: sleeps})
 }
 
+// TestSignalWhileStopped: a signal that comes while a thread is stopped, and makes system calls for the tracer, ends its
+// wait. A server that waits for SIGTERM would not end otherwise.
+func TestSignalWhileStopped(t *testing.T) {
+	program := compileTimely(t)
+	for _, borrowed := range []bool{false, true} {
+		t.Run(fmt.Sprint(borrowed), func(t *testing.T) {
+			cmd := exec.Command(program, "signal")
+			require.Empty(t, testutil.Ready(t, cmd))
+			p, err := target.Open(cmd.Process.Pid)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				th, _ := target.ReadThread(p.PID, p.PID)
+				return th.Call == unix.SYS_EPOLL_WAIT || th.Call == unix.SYS_EPOLL_PWAIT
+			}, time.Minute, time.Millisecond)
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			s, err := stopOne(p)
+			require.NoError(t, err)
+			if borrowed {
+				returns, err := tracer.FindReturns(p.Libc, p.Memory)
+				require.NoError(t, err)
+				require.NoError(t, s.Borrow(returns, p.Mappings))
+				_, err = s.Syscall(returns, unix.SYS_GETPID)
+				require.NoError(t, err)
+			}
+			require.NoError(t, cmd.Process.Signal(unix.SIGUSR1))
+			_, err = s.Release()
+			require.NoError(t, err)
+			ended := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+			defer ended.Stop()
+			require.NoError(t, cmd.Wait(), "the wait has not ended with EINTR")
+		})
+	}
+}
+
 // TestLeftAlone: a thread is not stopped, and does not wake up, if its call would return early, or with a part of what it
 // is to do.
 func TestLeftAlone(t *testing.T) {
@@ -72,6 +107,7 @@ func TestLeftAlone(t *testing.T) {
 		"epoll_pwait2": unix.SYS_EPOLL_PWAIT2, "semtimedop": unix.SYS_SEMTIMEDOP, "sigtimedwait": unix.SYS_RT_SIGTIMEDWAIT,
 		"recv": unix.SYS_RECVFROM, "recv all": unix.SYS_RECVFROM, "read": unix.SYS_READ, "accept": unix.SYS_ACCEPT,
 		"io_uring": unix.SYS_IO_URING_ENTER, "write": unix.SYS_WRITE, "send": unix.SYS_SENDTO,
+		"recv at least": unix.SYS_RECVFROM, "ppoll": unix.SYS_PPOLL, "terminal": unix.SYS_READ,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			cmd := exec.Command(program, kind, hour)

@@ -2,6 +2,7 @@
 // It writes "ready" before, and "done" after that. The second argument is the time limit in seconds.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
 #include <poll.h>
@@ -12,9 +13,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,7 +112,33 @@ int main(int argc, char **argv) {
     else if (strcmp(kind, "recv all") == 0) check(recv(ends[0], buffer, 8, MSG_WAITALL) == 8, "recv");
     else if (strcmp(kind, "poll") == 0) check(poll(NULL, 0, seconds * 1000) == 0, kind);
     else if (strcmp(kind, "nanosleep") == 0) check(nanosleep(&limit, NULL) == 0, kind);
-    else if (strcmp(kind, "handler") == 0) { // what a handler interrupts stays interrupted
+    else if (strcmp(kind, "recv at least") == 0) {
+        int least = 8;
+        check(write(ends[1], "1234", 4) == 4, "write");
+        check(setsockopt(ends[0], SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0, "setsockopt");
+        start(feed);
+        check(recv(ends[0], buffer, 8, 0) == 8, kind);
+    } else if (strcmp(kind, "ppoll") == 0) { // the kernel cannot write the rest of the time there
+        struct timespec *t = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *t = limit;
+        check(mprotect(t, 4096, PROT_READ) == 0, "mprotect");
+        check(syscall(SYS_ppoll, NULL, 0, t, NULL, 8) == 0, kind);
+    } else if (strcmp(kind, "terminal") == 0) { // returns what has come after a second at most
+        int other = posix_openpt(O_RDWR | O_NOCTTY);
+        check(grantpt(other) == 0 && unlockpt(other) == 0, "posix_openpt");
+        int tty = open(ptsname(other), O_RDWR | O_NOCTTY);
+        struct termios raw;
+        check(tcgetattr(tty, &raw) == 0, "tcgetattr");
+        cfmakeraw(&raw);
+        raw.c_cc[VMIN] = 0, raw.c_cc[VTIME] = 100;
+        check(tcsetattr(tty, TCSANOW, &raw) == 0, "tcsetattr");
+        check(read(tty, buffer, 8) == 0, kind);
+    } else if (strcmp(kind, "signal") == 0) {
+        struct sigaction a = {.sa_handler = on_user};
+        sigaction(SIGUSR1, &a, NULL);
+        check(epoll_wait(poller, &e, 1, -1) == -1 && errno == EINTR, kind);
+        return 0;
+    } else if (strcmp(kind, "handler") == 0) { // what a handler interrupts stays interrupted
         struct sigaction a = {.sa_handler = on_user};
         sigaction(SIGUSR1, &a, NULL);
         struct itimerspec once = {.it_value = limit};
