@@ -59,8 +59,8 @@ func (l *Look) addItself(ctx context.Context, p *graph.Path) (n int, pointers st
 	return 2, pointers
 }
 
-// isCounted reports whether a block begins with counts of references, of which the first one is that of those that it has
-// itself: the two numbers of Rust's Rc and Arc, or a table of virtual functions and the two smaller numbers of a
+// isCounted reports whether a block begins with counts of references, of which the first one is that of those that it
+// has itself: the two numbers of Rust's Rc and Arc, or a table of virtual functions and the two smaller numbers of a
 // std::shared_ptr. Other blocks may have their own address for other reasons, such as an empty list.
 func (l *Look) isCounted(b blocks.Range, references int) bool {
 	const most = 1 << 24

@@ -110,8 +110,8 @@ func (g *Graph) doubtBehind(list []vector) {
 	clear(seen)
 }
 
-// doubtParts makes pointers of blocks doubtful that only some parts of them have, by address, and reports whether there are
-// any. It uses parents, which must be 0, as memory.
+// doubtParts makes pointers of blocks doubtful that only some parts of them have, by address, and reports whether there
+// are any. It uses parents, which must be 0, as memory.
 func (g *Graph) doubtParts(of map[blocks.Range][]blocks.Range) (changed bool) {
 	s := sweep{Graph: g}
 	turn := uint32(0)

@@ -51,8 +51,8 @@ func (p *Process) examine(b blocks.Range) bool {
 	return true
 }
 
-// vacantIn returns the memory without elements of a block of a container. That of each block is returned once: many ways
-// go over the same container.
+// vacantIn returns the memory without elements of a block of a container. That of each block is returned once: many
+// ways go over the same container.
 func (p *Process) vacantIn(c content, b blocks.Range) (list []Vacant) {
 	if c.owner == nil || c.owner.address == 0 || !p.examine(b) {
 		return nil

@@ -40,8 +40,8 @@ func (w *Way) Add(s Step) {
 }
 
 // Steps returns the objects that lie on the way to a block, before [Fold]. v is the variable that leads to the first of
-// the blocks, if it is known. If the way goes over containers, vacant has their memory without elements, except for that
-// which was returned before: the block may have been an element once.
+// the blocks, if it is known. If the way goes over containers, vacant has their memory without elements, except for
+// that which was returned before: the block may have been an element once.
 func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step, vacant []Vacant) {
 	if way.Skipped == 0 {
 		way.First, way.Last = slices.Concat(way.First, way.Last), nil

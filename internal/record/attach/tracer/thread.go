@@ -142,8 +142,8 @@ const (
 	noHandler = 514
 )
 
-// interruptedRegs returns the registers with which the thread goes on for the rest of its time, if the stop has made its
-// system call return EINTR.
+// interruptedRegs returns the registers with which the thread goes on for the rest of its time, if the stop has made
+// its system call return EINTR.
 func (t *Thread) interruptedRegs() unix.PtraceRegs {
 	r := shorten(t.Regs, time.Since(t.began))
 	r.Rax = ^uint64(noHandler - 1)
