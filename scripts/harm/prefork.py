@@ -72,7 +72,9 @@ def main():
         pid, status = os.wait()
         if pid in running:
             running.discard(pid)
-            bad += os.waitstatus_to_exitcode(status) != 7
+            if (code := os.waitstatus_to_exitcode(status)) != 7:
+                bad += 1
+                print("worker %d: status %d" % (pid, code), file=sys.stderr, flush=True)
     stop.set()
     for t in threads:
         t.join()
