@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -133,7 +134,7 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}
-	a.keepNames(cmd.Context(), &outcome)
+	a.keepNames(context.WithoutCancel(cmd.Context()), &outcome) // ^C is how most recordings end
 	a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	return nil
 }

@@ -85,7 +85,8 @@ heaplapse: snapshots every 100ms go to .*/out
 (?:heaplapse: sees 100 % of the calls of malloc \(\d+ of \d+ in 50ms\)
 )?heaplapse: detaching, after a last look at what holds the memory
 heaplapse: detached: \d+ functions put back; completing the recording
-heaplapse: \d+ snapshots of process `+p.pid()+`; next: heaplapse growth .*/out
+(?:heaplapse: the names of the program are kept in .*
+)?heaplapse: \d+ snapshots of process `+p.pid()+`; next: heaplapse growth .*/out
 $`, r.stderr)
 	grows(t, r.dir, "^step$")
 	p.end(t)
