@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=${1:-$(mktemp -d)}
 chmod 755 "$work" # other users run programs below it
 status=0
-for name in musl forks sandboxes filesystems planted memory; do
+for name in waits musl forks sandboxes filesystems planted memory; do
 	echo "== $name"
 	"$here/$name.sh" "$work/$name" || status=1
 done
