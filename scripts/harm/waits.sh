@@ -25,7 +25,7 @@ beside() {
 	say "$1" $status "$times times$(sed 's/^/; /' result | tr '\n' ' ')"
 }
 
-attach_once() { rm -rf out && timeout -s INT 2 "$hl" attach -q --no-holders -o out "$1"; }
+attach_once() { rm -rf out && "$hl" attach -q --no-holders --duration 1s -o out "$1"; }
 
 ./waits "$seconds" >result
 say "alone" $? "$(tr '\n' ' ' <result)"
