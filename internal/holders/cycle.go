@@ -59,9 +59,10 @@ func (l *Look) addItself(ctx context.Context, p *graph.Path) (n int, pointers st
 	return 2, pointers
 }
 
-// isCounted reports whether a block begins with counts of references, of which the first one is that of those that it
-// has itself: the two numbers of Rust's Rc and Arc, or a table of virtual functions and the two smaller numbers of a
-// std::shared_ptr. Other blocks may have their own address for other reasons, such as an empty list.
+// isCounted reports whether a block begins with counts of references, and the first count equals the number of
+// references that the block has to itself. Rust's Rc and Arc begin with two numbers, a std::shared_ptr with a table of
+// virtual functions and two smaller numbers. Other blocks may have their own address for other reasons, such as an
+// empty list.
 func (l *Look) isCounted(b blocks.Range, references int) bool {
 	const most = 1 << 24
 	var head [16]byte

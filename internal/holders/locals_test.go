@@ -52,8 +52,8 @@ func TestRustLocals(t *testing.T) {
 	}
 }
 
-// TestLoadedLater: a thread-local variable of a library that dlopen has loaded holds what it has, in each thread. Its memory
-// is a block of the dynamic linker, to which more leads: the list of its destructors.
+// TestLoadedLater: a thread-local variable of a library that dlopen has loaded holds what it has, in each thread. Its
+// memory is a block of the dynamic linker, to which more leads: the list of its destructors.
 func TestLoadedLater(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "g++", "-g", "-O1", "-shared", "-fPIC", "-o", dir+"/later.so", "testdata/later.cc")

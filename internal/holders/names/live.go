@@ -16,8 +16,8 @@ import (
 // container tell. The pointers there are those of elements that were removed. Containers whose nodes are freed with
 // their elements have none.
 func (c content) dead(m blocks.Memory, b blocks.Range) []blocks.Range {
-	v := vacancy{container: c.owner, content: c, memory: m, block: b}
-	_, t := v.container.plain(c.owner.ref)
+	v := vacancy{content: c, memory: m, block: b}
+	_, t := c.owner.plain(c.owner.ref)
 	switch name := shortName(template(t.Name)); {
 	case c.kind == hashTable:
 		return v.ofHashTable()
@@ -65,10 +65,9 @@ func (p *Process) vacantIn(c content, b blocks.Range) (list []Vacant) {
 
 // vacancy looks for the memory of a container without elements.
 type vacancy struct {
-	container *container
-	content   content
-	memory    blocks.Memory
-	block     blocks.Range
+	content content
+	memory  blocks.Memory
+	block   blocks.Range
 }
 
 // has reports whether the container has a member.
@@ -78,14 +77,15 @@ func (v *vacancy) has(name string) bool {
 }
 
 func (v *vacancy) offset(names ...string) (uint64, bool) {
-	v.container.left = maxWork
-	return v.container.memberOf(v.container.ref, names, 0)
+	owner := v.content.owner
+	owner.left = maxWork
+	return owner.memberOf(owner.ref, names, 0)
 }
 
 // member returns the word of the first member with one of some names.
 func (v *vacancy) member(names ...string) (value uint64, ok bool) {
 	off, ok := v.offset(names...)
-	return word(v.memory, v.container.address+off), ok
+	return word(v.memory, v.content.owner.address+off), ok
 }
 
 // within returns the parts of ranges in the block that are not empty.
@@ -217,7 +217,7 @@ func (v *vacancy) ofDeque() []blocks.Range {
 	if !ok || !okToo {
 		return nil
 	}
-	at := func(iterator, member uint64) uint64 { return word(v.memory, v.container.address+iterator+member) }
+	at := func(iterator, member uint64) uint64 { return word(v.memory, v.content.owner.address+iterator+member) }
 	from, to := at(start, node), at(finish, node)
 	if from > to || to-from > maxMap {
 		return nil

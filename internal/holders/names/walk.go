@@ -48,7 +48,7 @@ func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step
 	}
 	w := walk{Process: p, ctx: ctx}
 	if v != nil && v.Name == rustOutput && len(way.First) > 1 && p.examine(way.First[0]) {
-		w.stale = []Vacant{{way.First[0], way.First[:1]}}
+		w.vacant = []Vacant{{way.First[0], way.First[:1]}}
 	}
 	if v != nil && len(way.First) > 0 && way.First[0].Contains(v.word) { // or the first blocks are not known
 		w.at = p.follow(v.found, v.word)
@@ -70,7 +70,7 @@ func (p *Process) Steps(ctx context.Context, v *Variable, way Way) (steps []Step
 			w.steps[n].Skipped = way.Skipped
 		}
 	}
-	return w.steps, w.stale
+	return w.steps, w.vacant
 }
 
 // rustOutput is the variable of Rust's standard library, of which there are no types, that has the buffer of the
@@ -97,7 +97,7 @@ func (w *walk) all(list []blocks.Range, ends bool) {
 		next := link{}
 		if i < len(list)-1 {
 			next = w.between(w.ctx, c, b, list[i+1])
-			w.stale = append(w.stale, w.vacantIn(c, b)...)
+			w.vacant = append(w.vacant, w.vacantIn(c, b)...)
 		}
 		switch {
 		case c.owner == nil:
@@ -158,9 +158,9 @@ func (c content) moved(from, to blocks.Range) content {
 // walk collects steps.
 type walk struct {
 	*Process
-	ctx   context.Context
-	steps []Step
-	stale []Vacant
+	ctx    context.Context
+	steps  []Step
+	vacant []Vacant
 	// at leads to the next block, and was is the content of the last one.
 	at  link
 	was content

@@ -172,6 +172,10 @@ func (in *Interpreter) uninitialized(d *doubts, o object) {
 		d.Add(o.address+teeValues+8*(n&0xffffffff), d.Block.End)
 	case o.kind == memoryViewKind:
 		word(viewInternal)
+	case o.kind == dequeKind:
+		if n, ok := in.spares(o, d.word); ok {
+			d.Add(o.address+dequeSpares+8*n, o.address+dequeSpares+8*mostSpares)
+		}
 	case o.kind == functionKind && in.minor >= 11:
 		word(o.basic - 8) // its version has 32 bits
 	case o.kind.isGenerator() && in.minor <= 10:

@@ -173,13 +173,10 @@ func (in *Interpreter) noteSet(o object, word words) {
 // items between two links. The outer links of the outer blocks are not initialized. From 3.11 on, a deque keeps some
 // blocks that it has emptied, with the items that were there.
 func (in *Interpreter) noteDeque(o object, word words) {
-	const spare, spares, mostSpares = 72, 80, 16
-	if n, _ := word(o.address + spare); in.minor >= 11 && n <= mostSpares && o.basic >= spares+8*mostSpares {
-		for i := range n {
-			block, _ := word(o.address + spares + 8*i)
-			in.noteSlack(block, block, topmost)
-		}
-		in.noteSlack(o.address-uint64(o.before), o.address+spares+8*n, o.address+spares+8*mostSpares)
+	spares, _ := in.spares(o, word)
+	for i := range spares {
+		block, _ := word(o.address + dequeSpares + 8*i)
+		in.noteSlack(block, block, topmost)
 	}
 	const left, right, leftIndex, rightIndex, items, most = 24, 32, 40, 48, 8, 64
 	first, _ := word(o.address + left)
@@ -192,6 +189,18 @@ func (in *Interpreter) noteDeque(o object, word words) {
 	if j < most && last%8 == 0 {
 		in.noteSlack(last, last+items+8*(j+1), last+items+8*(most+1))
 	}
+}
+
+// In struct dequeobject, from 3.11 on: the blocks that were emptied, and their number before that.
+const dequeSpare, dequeSpares, mostSpares = 72, 80, 16
+
+// spares returns how many emptied blocks a deque has, or ok false if it has no room for them.
+func (in *Interpreter) spares(o object, word words) (n uint64, ok bool) {
+	n, _ = word(o.address + dequeSpare)
+	if in.minor < 11 || n > mostSpares || o.basic < dequeSpares+8*mostSpares {
+		return 0, false
+	}
+	return n, true
 }
 
 // noteBuffer notes the buffer of a file, the first block without an object: what of it is not in use was not cleared.

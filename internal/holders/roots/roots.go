@@ -218,11 +218,7 @@ func (b *builder) addLoaded(t snapshot.Thread, thread int) {
 		return
 	}
 	for _, at := range Vector(b.Memory, t.TLS, b.Musl) {
-		region := b.set.Region(at)
-		if region == nil {
-			continue
-		}
-		if block, _, ok := region.Find(at); ok && !block.Free && block.Contains(at) {
+		if block, ok := b.set.Find(at); ok && !block.Free && block.Contains(at) {
 			r := blocks.Range{Start: at, End: block.End}
 			b.list = append(b.list, Root{Root: graph.Root{Phase: TLS, Range: r}, Thread: thread})
 		}

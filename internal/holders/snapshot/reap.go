@@ -48,7 +48,7 @@ func (l *look) reapOnce() error {
 	if err != nil {
 		return err
 	}
-	l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, target.Threads(l.pid), l.process.Libc)
+	l.readSleeps()
 	for _, id := range list {
 		if err = l.stop(id); err == nil && len(l.threads) > 0 {
 			break
@@ -77,7 +77,7 @@ func findCopies(pid int, state string) (list []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
-		if err != nil || !isCopyOf(statFields("/proc/"+e.Name()+"/stat"), pid, state) {
+		if err != nil || !isCopyOf(target.StatFields("/proc/"+e.Name()+"/stat"), pid, state) {
 			continue
 		}
 		if own, ok := proc.Own(id); ok {

@@ -100,7 +100,7 @@ func children(t *testing.T, pid int) (list []string) {
 	entries, err := os.ReadDir("/proc")
 	require.NoError(t, err)
 	for _, e := range entries {
-		if f := statFields("/proc/" + e.Name() + "/stat"); len(f) > 1 && f[1] == strconv.Itoa(pid) {
+		if f := target.StatFields("/proc/" + e.Name() + "/stat"); len(f) > 1 && f[1] == strconv.Itoa(pid) {
 			list = append(list, e.Name()+" "+f[0])
 		}
 	}
@@ -170,14 +170,21 @@ func TestFrozen(t *testing.T) {
 	h.end(t)
 }
 
-// TestAsleep: a thread that waits in a call which a stop would end early is not stopped. Its stack and its thread-local
-// variables are known.
-func TestAsleep(t *testing.T) {
-	h := start(t, "asleep")
+// startAsleep runs the program until its main thread waits.
+func startAsleep(t *testing.T, kind string) *host {
+	t.Helper()
+	h := start(t, kind)
 	require.Eventually(t, func() bool {
 		th, _ := target.ReadThread(h.Process.Pid, h.Process.Pid)
 		return th.Call == unix.SYS_RECVFROM
 	}, time.Minute, time.Millisecond)
+	return h
+}
+
+// TestAsleep: a thread that waits in a call which a stop would end early is not stopped. Its stack and its thread-local
+// variables are known.
+func TestAsleep(t *testing.T) {
+	h := startAsleep(t, "asleep")
 	s := take(t, h)
 	i := slices.IndexFunc(s.Threads, func(th Thread) bool { return th.ID == h.Process.Pid })
 	require.GreaterOrEqual(t, i, 0)
@@ -198,11 +205,7 @@ func TestAsleep(t *testing.T) {
 
 // TestAsleepAlone: such a thread cannot make the copy, either.
 func TestAsleepAlone(t *testing.T) {
-	h := start(t, "asleep alone")
-	require.Eventually(t, func() bool {
-		th, _ := target.ReadThread(h.Process.Pid, h.Process.Pid)
-		return th.Call == unix.SYS_RECVFROM
-	}, time.Minute, time.Millisecond)
+	h := startAsleep(t, "asleep alone")
 	_, err := Take(h.Process.Pid, Options{})
 	var refusal *Refusal
 	require.ErrorAs(t, err, &refusal)
@@ -473,7 +476,7 @@ func TestProcessEnds(t *testing.T) {
 	_, _ = h.Process.Wait()
 	assert.NoError(t, s.Memory.Read(s.Threads[0].SP, make([]byte, 8)))
 	require.NoError(t, s.Close())
-	if f := statFields(fmt.Sprintf("/proc/%d/stat", s.Memory.PID)); len(f) > 0 {
+	if f := target.StatFields(fmt.Sprintf("/proc/%d/stat", s.Memory.PID)); len(f) > 0 {
 		assert.Equal(t, "Z", f[0], "init waits for it at its leisure")
 	}
 }
@@ -502,13 +505,13 @@ func TestNotTied(t *testing.T) {
 		return nil
 	})
 	stat := fmt.Sprintf("/proc/%d/stat", s.Memory.PID)
-	require.Eventually(t, func() bool { return statFields(stat)[0] == "Z" }, time.Minute, time.Millisecond)
-	assert.Equal(t, strconv.Itoa(exitSignal), statFields(stat)[38-3])
-	code, err := strconv.Atoi(statFields(stat)[52-3])
+	require.Eventually(t, func() bool { return target.StatFields(stat)[0] == "Z" }, time.Minute, time.Millisecond)
+	assert.Equal(t, strconv.Itoa(exitSignal), target.StatFields(stat)[38-3])
+	code, err := strconv.Atoi(target.StatFields(stat)[52-3])
 	require.NoError(t, err)
 	assert.Zero(t, code&0x7f, "it was not killed by a signal")
 	next := take(t, h)
-	assert.Empty(t, statFields(stat), "the zombie is gone")
+	assert.Empty(t, target.StatFields(stat), "the zombie is gone")
 	require.NoError(t, next.Close())
 	require.NoError(t, s.Close())
 	h.end(t)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,17 +35,9 @@ func threadIDs(pid int) (list []int, err error) {
 	return list, err
 }
 
-// statFields returns the fields of /proc/PID/stat from the state, the third one, on. The index of a field
-// is its number in proc(5) less three.
-func statFields(file string) []string {
-	b, _ := os.ReadFile(file)
-	i := strings.LastIndex(string(b), ") ") // the name may contain that, too
-	return strings.Fields(string(b)[i+1:])
-}
-
 // threadState returns the state of a thread like 'S', or 0 if it has ended.
 func threadState(pid, id int) byte {
-	f := statFields(fmt.Sprintf("/proc/%d/task/%d/stat", pid, id))
+	f := target.StatFields(fmt.Sprintf("/proc/%d/task/%d/stat", pid, id))
 	if len(f) == 0 || f[0] == "Z" || f[0] == "X" {
 		return 0
 	}
@@ -79,10 +70,15 @@ func awaitAll(pid int) error {
 	return nil
 }
 
+// readSleeps looks at the threads before any of them is stopped.
+func (l *look) readSleeps() {
+	l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, target.Threads(l.pid), l.process.Libc)
+}
+
 // stopSome stops all threads that may be stopped. If none may, it waits for one.
 func (l *look) stopSome() (began time.Time, err error) {
 	for end := time.Now().Add(waitPatience); ; nap() {
-		l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, target.Threads(l.pid), l.process.Libc)
+		l.readSleeps()
 		began = time.Now()
 		if err = l.stopAll(); err != nil || len(l.threads) > 0 || began.After(end) {
 			return began, err

@@ -33,7 +33,8 @@ func checkSeccomp(p *target.Process) error {
 		case !errors.As(err, &waiting):
 			return err
 		case time.Now().After(end):
-			return refuse(Busy, "try again", "the seccomp filter of process %d cannot be read: thread %d %v", p.PID, waiting.Thread.ID, waiting)
+			return refuse(Busy, "try again", "the seccomp filter of process %d cannot be read: thread %d %v",
+				p.PID, waiting.Thread.ID, waiting)
 		}
 	}
 }
@@ -85,8 +86,7 @@ func checkFilters(p *target.Process, th target.Thread) error {
 func readFilters(p *target.Process, th target.Thread) (filters [][]byte, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	sleeps := tracer.ReadSleeps(p.PID, []target.Thread{th}, p.Libc)
-	t, err := tracer.Stop(p.Memory, th.ID, tracer.Options{Sleeps: sleeps})
+	t, err := stop(p, th, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -124,8 +124,7 @@ func ranked(threads []target.Thread, round int) []target.Thread {
 // look stops a thread, and returns it if the moment is safe.
 func (j *injection) look(th target.Thread) (*tracer.Thread, error) {
 	j.result.Looks++
-	sleeps := tracer.ReadSleeps(j.PID, []target.Thread{th}, j.process.Libc)
-	t, err := tracer.Stop(j.process.Memory, th.ID, tracer.Options{Step: j.Step, Sleeps: sleeps})
+	t, err := stop(j.process, th, j.Step)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +141,12 @@ func (j *injection) look(th target.Thread) (*tracer.Thread, error) {
 		j.judge = moment.NewJudge(j.process, stub())
 	}
 	return nil, errors.Join(err, released)
+}
+
+// stop stops a thread that was just looked at. step is that of [tracer.Options].
+func stop(p *target.Process, th target.Thread, step func(name string)) (*tracer.Thread, error) {
+	sleeps := tracer.ReadSleeps(p.PID, []target.Thread{th}, p.Libc)
+	return tracer.Stop(p.Memory, th.ID, tracer.Options{Step: step, Sleeps: sleeps})
 }
 
 func (j *injection) step(name string) {

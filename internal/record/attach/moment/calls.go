@@ -10,7 +10,7 @@ import (
 
 // idle lists system calls in which threads wait, and which neither the allocator nor the dynamic
 // linker makes.
-var idle = set(
+var idle = target.Calls(
 	unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_POLL, unix.SYS_PPOLL,
 	unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_ACCEPT,
 	unix.SYS_ACCEPT4, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG, unix.SYS_SENDTO,
@@ -20,20 +20,12 @@ var idle = set(
 
 // locking lists system calls that the allocator, the dynamic linker and the thread library make
 // while they hold a lock or change a structure.
-var locking = set(
+var locking = target.Calls(
 	unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_MREMAP, unix.SYS_MADVISE,
 	unix.SYS_CLONE, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CLONE3, unix.SYS_RT_SIGPROCMASK,
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGRETURN, unix.SYS_TGKILL, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 )
-
-func set(calls ...int64) map[int64]bool {
-	m := map[int64]bool{}
-	for _, c := range calls {
-		m[c] = true
-	}
-	return m
-}
 
 // isWait reports whether a system call waits for a word in memory. restart_syscall continues such a
 // call, or a sleep, after it was interrupted.

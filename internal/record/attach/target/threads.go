@@ -78,6 +78,23 @@ func (t *Thread) parse(fields []string) (ok bool) {
 	return err == nil
 }
 
+// Calls is a set of system calls by their numbers.
+func Calls(numbers ...int64) map[int64]bool {
+	m := map[int64]bool{}
+	for _, n := range numbers {
+		m[n] = true
+	}
+	return m
+}
+
+// StatFields returns the fields of /proc/PID/stat from the state, the third one, on. The index of a field
+// is its number in proc(5) less three. It returns none if the file cannot be read.
+func StatFields(file string) []string {
+	b, _ := os.ReadFile(file)
+	i := strings.LastIndex(string(b), ") ") // the name may contain that, too
+	return strings.Fields(string(b)[i+1:])
+}
+
 // Status returns a field of /proc/PID/status, or "". pid may be the number of a thread.
 func Status(pid int, field string) string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -124,15 +124,15 @@ func (t *Thread) Frame(vectors uint64) []byte {
 
 // resumed returns the registers with which the thread resumes if nobody restarts its system call.
 func (t *Thread) resumed() unix.PtraceRegs {
-	const restartSys, restartNoIntr, restartNoHand, restartBlock = -512, -513, -514, -516
-	if t.Call() >= 0 {
-		switch int64(t.Regs.Rax) {
-		case restartSys, restartNoIntr, restartNoHand, restartBlock:
-			return t.again()
-		}
-		if t.wasInterrupted() {
-			return t.again()
-		}
+	if t.Call() < 0 {
+		return t.Regs
+	}
+	switch int64(t.Regs.Rax) {
+	case restartSys, restartNoIntr, restartNoHand, restartBlock:
+		return t.again()
+	}
+	if t.wasInterrupted() {
+		return t.again()
 	}
 	return t.Regs
 }

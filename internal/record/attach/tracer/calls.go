@@ -17,15 +17,14 @@ import (
 // A stop interrupts the system call in which a thread waits. Most calls go on by themselves, others
 // return EINTR or what was done so far, although no signal handler was run (signal(7), "Interruption of
 // system calls and library functions by stop signals"). The thread is stopped only if its program sees
-// no difference: the call goes on (goesOn), or returns EINTR before it has done anything, and this
-// package makes it again for the rest of its time (again).
+// no difference: the call goes on (goesOn), or returns EINTR before it has done anything, and is
+// made again for the rest of its time (interruptedRegs).
 
 // goesOn lists system calls that go on by themselves, with the rest of their time.
-var goesOn = set(
+var goesOn = target.Calls(
 	unix.SYS_FUTEX, unix.SYS_RESTART_SYSCALL, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_POLL,
-	unix.SYS_PAUSE, unix.SYS_RT_SIGSUSPEND, unix.SYS_WAIT4,
-	unix.SYS_WAITID, unix.SYS_MSGRCV, unix.SYS_MSGSND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_TIMEDSEND,
-	unix.SYS_FLOCK, unix.SYS_FCNTL, sysFutexWaitv, sysFutexWait,
+	unix.SYS_PAUSE, unix.SYS_RT_SIGSUSPEND, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_MSGRCV, unix.SYS_MSGSND,
+	unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_TIMEDSEND, unix.SYS_FLOCK, unix.SYS_FCNTL, sysFutexWaitv, sysFutexWait,
 	// The program does not see that these wait.
 	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_BRK,
 	unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_FORK, unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_SCHED_YIELD,
@@ -46,7 +45,7 @@ var rest = map[int64]int{unix.SYS_PPOLL: 2, unix.SYS_SELECT: 4, unix.SYS_PSELECT
 
 // milliseconds lists system calls that return EINTR and have a time limit in milliseconds, an int, in
 // the fourth argument: no limit if it is negative.
-var milliseconds = set(unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT)
+var milliseconds = target.Calls(unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT)
 
 // onSockets lists system calls that go on by themselves if the socket has no time limit, or else return
 // EINTR, with the option that is the limit.
@@ -54,14 +53,6 @@ var onSockets = map[int64]int{
 	unix.SYS_RECVFROM: unix.SO_RCVTIMEO, unix.SYS_RECVMSG: unix.SO_RCVTIMEO, unix.SYS_READ: unix.SO_RCVTIMEO,
 	unix.SYS_READV: unix.SO_RCVTIMEO, unix.SYS_ACCEPT: unix.SO_RCVTIMEO, unix.SYS_ACCEPT4: unix.SO_RCVTIMEO,
 	unix.SYS_CONNECT: unix.SO_SNDTIMEO,
-}
-
-func set(calls ...int64) map[int64]bool {
-	m := map[int64]bool{}
-	for _, c := range calls {
-		m[c] = true
-	}
-	return m
 }
 
 // Waiting is returned if a thread is not stopped, because its program would notice.

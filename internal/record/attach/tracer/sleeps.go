@@ -133,15 +133,12 @@ type state struct {
 
 // readState reads the state of the thread of a directory of /proc.
 func readState(dir string) (s state, ok bool) {
-	stat, err := os.ReadFile(dir + "stat")
-	if err != nil {
-		return s, false
-	}
-	const processor = 39 - 3                                                         // of the fields from the third one on
-	fields := strings.Fields(string(stat)[strings.LastIndex(string(stat), ") ")+1:]) // the name may contain that, too
+	const processor = 39 - 3
+	fields := target.StatFields(dir + "stat")
 	if len(fields) <= processor {
 		return s, false
 	}
+	var err error
 	if s.processor, err = strconv.Atoi(fields[processor]); err != nil {
 		return s, false
 	}

@@ -135,18 +135,18 @@ func (t *Thread) Filter(i int) (program []byte, ok bool, err error) {
 	return program, true, nil
 }
 
-const (
-	syscallSize = 2 // bytes of the instruction
-	// noHandler is ERESTARTNOHAND of the kernel (include/linux/errno.h): when the thread runs on, the kernel makes the
-	// system call again, or returns EINTR if it runs a handler of a signal before.
-	noHandler = 514
-)
+const syscallSize = 2 // bytes of the instruction
+
+// Results of a system call that the kernel makes again when the thread runs on (include/linux/errno.h). With
+// restartNoHand, it returns EINTR if it runs a handler of a signal before.
+const restartSys, restartNoIntr, restartNoHand, restartBlock = -512, -513, -514, -516
 
 // interruptedRegs returns the registers with which the thread goes on for the rest of its time, if the stop has made
 // its system call return EINTR.
 func (t *Thread) interruptedRegs() unix.PtraceRegs {
 	r := shorten(t.Regs, time.Since(t.began))
-	r.Rax = ^uint64(noHandler - 1)
+	result := int64(restartNoHand)
+	r.Rax = uint64(result)
 	return r
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ import (
 // without that, not early, and must end although the stops come more often than it is long.
 func TestWaitsEndInTime(t *testing.T) {
 	needClock(t)
-	program := compileTimely(t)
+	program := compile(t, "timely.c")
 	for _, kind := range []string{"epoll_wait", "epoll_pwait", "poll", "nanosleep", "handler", "ignored signals"} {
 		t.Run(kind, func(t *testing.T) {
 			cmd := exec.Command(program, kind)
@@ -63,10 +62,10 @@ func stopOne(p *target.Process) (*tracer.Thread, error) {
 	return tracer.Stop(p.Memory, p.PID, tracer.Options{Sleeps: sleeps})
 }
 
-// TestSignalWhileStopped: a signal that comes while a thread is stopped, and makes system calls for the tracer, ends its
-// wait. A server that waits for SIGTERM would not end otherwise.
+// TestSignalWhileStopped: a signal that comes while a thread is stopped, and makes system calls for the tracer, ends
+// its wait. A server that waits for SIGTERM would not end otherwise.
 func TestSignalWhileStopped(t *testing.T) {
-	program := compileTimely(t)
+	program := compile(t, "timely.c")
 	for _, borrowed := range []bool{false, true} {
 		t.Run(fmt.Sprint(borrowed), func(t *testing.T) {
 			cmd := exec.Command(program, "signal")
@@ -98,11 +97,11 @@ func TestSignalWhileStopped(t *testing.T) {
 	}
 }
 
-// TestLeftAlone: a thread is not stopped, and does not wake up, if its call would return early, or with a part of what it
-// is to do.
+// TestLeftAlone: a thread is not stopped, and does not wake up, if its call would return early, or with a part of what
+// it is to do.
 func TestLeftAlone(t *testing.T) {
 	const hour = "3600"
-	program := compileTimely(t)
+	program := compile(t, "timely.c")
 	for kind, call := range map[string]int64{
 		"epoll_pwait2": unix.SYS_EPOLL_PWAIT2, "semtimedop": unix.SYS_SEMTIMEDOP, "sigtimedwait": unix.SYS_RT_SIGTIMEDWAIT,
 		"recv": unix.SYS_RECVFROM, "recv all": unix.SYS_RECVFROM, "read": unix.SYS_READ, "accept": unix.SYS_ACCEPT,
@@ -143,7 +142,7 @@ func TestLeftAlone(t *testing.T) {
 func TestWaitIsShortened(t *testing.T) {
 	needClock(t)
 	const seconds, part = 600, 300 * time.Millisecond
-	cmd := exec.Command(compileTimely(t), "epoll_wait", fmt.Sprint(seconds))
+	cmd := exec.Command(compile(t, "timely.c"), "epoll_wait", fmt.Sprint(seconds))
 	require.Empty(t, testutil.Ready(t, cmd))
 	p, err := target.Open(cmd.Process.Pid)
 	require.NoError(t, err)
@@ -171,12 +170,4 @@ func needClock(t *testing.T) {
 	if _, err := os.Stat("/proc/self/sched"); err != nil {
 		t.Skip("the kernel lacks CONFIG_SCHED_DEBUG: threads that wait with a limit are not stopped")
 	}
-}
-
-func compileTimely(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "timely")
-	out, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-pthread", "-o", program, "testdata/timely.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program
 }

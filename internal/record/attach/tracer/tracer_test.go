@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,14 +20,20 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
+// compile builds a program of testdata and returns its path.
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
+	args := append([]string{"-O1", "-pthread", "-o", program, filepath.Join("testdata", source)}, flags...)
+	out, err := exec.Command(testutil.Need(t, "gcc"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
 // start runs stack.c until it waits.
 func start(t *testing.T, flags ...string) *target.Process {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "stack")
-	out, err := exec.Command(testutil.Need(t, "gcc"),
-		append([]string{"-O1", "-rdynamic", "-o", program, "testdata/stack.c"}, flags...)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(program)
+	cmd := exec.Command(compile(t, "stack.c", append(flags, "-rdynamic")...))
 	require.Empty(t, testutil.Ready(t, cmd))
 	require.Eventually(t, func() bool {
 		threads := target.Threads(cmd.Process.Pid)
@@ -73,10 +80,7 @@ func TestStack(t *testing.T) {
 // TestStopDespiteSignals: a thread stops although signals come faster than it can be stopped. Each of them ends the
 // kernel's request to stop it.
 func TestStopDespiteSignals(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "alarms")
-	out, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-o", program, "testdata/alarms.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(program)
+	cmd := exec.Command(compile(t, "alarms.c"))
 	require.Empty(t, testutil.Ready(t, cmd))
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
