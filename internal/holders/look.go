@@ -253,9 +253,13 @@ func (l *Look) listDoubts() {
 		doubt("%d mappings were not copied (MADV_DONTFORK)", n)
 	}
 	for _, t := range l.snapshot.Threads {
+		what := "registers"
+		if t.SP == 0 {
+			what = "registers and the stack"
+		}
 		if t.Asleep {
-			doubt("the registers of thread %d (%s) could not be read: a stop would have ended its system call early",
-				t.ID, t.Name)
+			doubt("the %s of thread %d (%s) could not be read: a stop would have ended its system call early",
+				what, t.ID, t.Name)
 		}
 	}
 	if n := l.graph.Unreadable(); n > 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -44,21 +45,31 @@ func (l *look) reapOnce() error {
 	if err := l.prepare(); err != nil { // it may have executed another program
 		return err
 	}
-	list, err := threadIDs(l.pid)
-	if err != nil {
-		return err
-	}
-	l.readSleeps()
-	for _, id := range list {
-		if err = l.stop(id); err == nil && len(l.threads) > 0 {
+	for _, t := range waitingFirst(target.Threads(l.pid)) {
+		l.readSleeps(t)
+		if err := l.stop(t.ID); err != nil {
+			return err
+		}
+		if len(l.threads) > 0 {
 			break
 		}
 	}
-	if err != nil {
-		return err
-	}
-	err = l.borrow(l.removeZombies)
+	err := l.borrow(l.removeZombies)
 	return errors.Join(err, l.release())
+}
+
+// waitingFirst orders threads: whether those that wait may be stopped is known sooner.
+func waitingFirst(list []target.Thread) []target.Thread {
+	slices.SortStableFunc(list, func(a, b target.Thread) int {
+		switch {
+		case a.Running == b.Running:
+			return 0
+		case b.Running:
+			return -1
+		}
+		return 1
+	})
+	return list
 }
 
 // anyState stands for every state of a copy.

@@ -70,15 +70,15 @@ func awaitAll(pid int) error {
 	return nil
 }
 
-// readSleeps looks at the threads before any of them is stopped.
-func (l *look) readSleeps() {
-	l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, target.Threads(l.pid), l.process.Libc)
+// readSleeps looks at threads before any of them is stopped.
+func (l *look) readSleeps(threads ...target.Thread) {
+	l.asleep, l.sleeps = nil, tracer.ReadSleeps(l.pid, threads, l.process.Libc)
 }
 
 // stopSome stops all threads that may be stopped. If none may, it waits for one.
 func (l *look) stopSome() (began time.Time, err error) {
 	for end := time.Now().Add(waitPatience); ; nap() {
-		l.readSleeps()
+		l.readSleeps(target.Threads(l.pid)...)
 		began = time.Now()
 		if err = l.stopAll(); err != nil || len(l.threads) > 0 || began.After(end) {
 			return began, err

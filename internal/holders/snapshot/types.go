@@ -21,12 +21,12 @@ type Options struct {
 type Thread struct {
 	ID   int
 	Name string
-	// SP is its stack pointer, and TLS its thread pointer, or 0 if it was not found.
+	// SP is its stack pointer, and TLS its thread pointer. Each is 0 if it was not found.
 	SP, TLS uint64
 	// Registers has the words of its other registers, including those of its vector registers.
 	Registers []uint64
-	// Asleep reports whether the thread was not stopped, because it waited in a system call that would have ended early.
-	// Of its registers only the arguments of the call are known then.
+	// Asleep reports whether the thread was not stopped, because its system call would have ended early. Of its registers
+	// only the arguments of the call are known then, and not even SP if it did not wait.
 	Asleep bool
 }
 

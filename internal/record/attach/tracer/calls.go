@@ -57,12 +57,16 @@ var onSockets = map[int64]int{
 
 // Waiting is returned if a thread is not stopped, because its program would notice.
 type Waiting struct {
-	// Thread is what was known when it was left alone: its stack pointer, and where it makes the call.
+	// Thread is what was known when it was left alone: its stack pointer, and where it makes the call. Nothing is known
+	// if it runs.
 	Thread target.Thread
 }
 
 // Error tells the system call.
 func (w *Waiting) Error() string {
+	if w.Thread.Running {
+		return "works in a system call, which a stop would end early"
+	}
 	name := callNames[w.Thread.Call]
 	if name == "" {
 		name = fmt.Sprintf("system call %d", w.Thread.Call)

@@ -23,7 +23,7 @@ import (
 // thread that is moved to this processor, and begins to run on it, is the same clock now.
 //
 // A thread that runs may begin a call in the microseconds between the last look at it and the stop. Those
-// that make such calls often are known by some looks before that.
+// that make such calls often are known by some looks before that (watch).
 //
 // The zero value knows nothing: threads that wait with a limit are not stopped.
 type Sleeps struct {
@@ -32,7 +32,7 @@ type Sleeps struct {
 	// began has what is known of the threads that waited, and unknown those of which it could not be found out.
 	began   map[int]sleep
 	unknown map[int]bool
-	// often has threads that were seen in a call that must not be interrupted.
+	// often has threads that were seen in a call that must not be interrupted, or seem to be in one all the time.
 	often map[int]target.Thread
 }
 
@@ -44,12 +44,15 @@ type sleep struct {
 // clockLimit is the time that a processor has for running a thread of heaplapse.
 const clockLimit = time.Second
 
-// ReadSleeps looks at the threads that wait in calls with a limit. libc may be nil.
+// ReadSleeps looks at threads for some milliseconds, as a rule, and then for how long they have waited in calls with a
+// limit. libc may be nil.
 func ReadSleeps(pid int, threads []target.Thread, libc *target.Module) *Sleeps {
 	s := &Sleeps{pid, libc, map[int]sleep{}, map[int]bool{}, map[int]target.Thread{}}
+	s.watch(threads)
 	on := map[int][]state{} // by processor
 	for _, t := range threads {
-		if t.Running || !milliseconds[t.Call] || !s.mayChange(t) {
+		t, ok := target.ReadThread(pid, t.ID)
+		if !ok || t.Running || !milliseconds[t.Call] || !s.mayChange(t) {
 			continue
 		}
 		st, ok := readState(fmt.Sprintf("/proc/%d/task/%d/", pid, t.ID))
@@ -65,34 +68,7 @@ func ReadSleeps(pid int, threads []target.Thread, libc *target.Module) *Sleeps {
 			}
 		}
 	}
-	s.watch(threads)
 	return s
-}
-
-// watch notes the threads that make calls which must not be interrupted. It looks at them some times more, at those
-// that run first.
-func (s *Sleeps) watch(threads []target.Thread) {
-	const times, most, pause = 8, 64, 100 * time.Microsecond
-	var running, others []int
-	for _, t := range threads {
-		switch {
-		case t.Running:
-			running = append(running, t.ID)
-		case s.leavesTrace(t):
-			s.often[t.ID] = t
-		default:
-			others = append(others, t.ID)
-		}
-	}
-	list := append(running, others[:min(len(others), max(0, most-len(running)))]...)
-	for range times * min(len(list), 1) {
-		time.Sleep(pause)
-		for _, id := range list {
-			if t, ok := target.ReadThread(s.pid, id); ok && s.leavesTrace(t) {
-				s.often[id] = t
-			}
-		}
-	}
 }
 
 // mayChange reports whether the arguments of a call may be changed: it is made by a function of the C library or of

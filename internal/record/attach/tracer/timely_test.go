@@ -138,6 +138,41 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
+// TestWorksInKernel: a thread that only makes a long system call is not stopped, although it does not wait. One that
+// runs code of its program is.
+func TestWorksInKernel(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	program := compile(t, "timely.c")
+	start := func(kind string) (*exec.Cmd, *target.Process) {
+		cmd := exec.Command(program, kind)
+		require.Empty(t, testutil.Ready(t, cmd))
+		p, err := target.Open(cmd.Process.Pid)
+		require.NoError(t, err)
+		return cmd, p
+	}
+	cmd, p := start("random")
+	for range 20 {
+		_, err := stopOne(p)
+		var waiting *tracer.Waiting
+		require.ErrorAs(t, err, &waiting)
+		assert.True(t, waiting.Thread.Running)
+	}
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	assert.False(t, cmd.ProcessState.Exited(), "a read was short")
+	_, p = start("busy")
+	require.Eventually(t, func() bool {
+		s, err := stopOne(p)
+		if err != nil {
+			return false // it had no processor
+		}
+		_, err = s.Release()
+		require.NoError(t, err)
+		return true
+	}, time.Minute, time.Millisecond)
+}
+
 // TestWaitIsShortened: a thread that is stopped in its wait goes on for the rest of its time, as its registers tell.
 func TestWaitIsShortened(t *testing.T) {
 	needClock(t)

@@ -109,7 +109,12 @@ int main(int argc, char **argv) {
             check(syscall(SYS_io_uring_enter, ring, 0, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &arg, sizeof arg) == -1 && errno == ETIME, kind);
     } else if (strcmp(kind, "write") == 0) check(write(ends[1], buffer, sizeof buffer) == sizeof buffer, "write");
     else if (strcmp(kind, "send") == 0) check(send(ends[1], buffer, sizeof buffer, 0) == sizeof buffer, "send");
-    else if (strcmp(kind, "recv all") == 0) check(recv(ends[0], buffer, 8, MSG_WAITALL) == 8, "recv");
+    else if (strcmp(kind, "random") == 0) { // works without waiting, until it is killed
+        int random = open("/dev/urandom", O_RDONLY);
+        for (;;) check(read(random, buffer, sizeof buffer) == sizeof buffer, kind);
+    } else if (strcmp(kind, "busy") == 0) {
+        for (;;) __asm__ volatile("");
+    } else if (strcmp(kind, "recv all") == 0) check(recv(ends[0], buffer, 8, MSG_WAITALL) == 8, "recv");
     else if (strcmp(kind, "poll") == 0) check(poll(NULL, 0, seconds * 1000) == 0, kind);
     else if (strcmp(kind, "nanosleep") == 0) check(nanosleep(&limit, NULL) == 0, kind);
     else if (strcmp(kind, "recv at least") == 0) {
