@@ -63,7 +63,7 @@ func copyExamples(t *testing.T) (out []*example) {
 	t.Helper()
 	readmes, err := filepath.Glob(filepath.Join(testutil.Root(t), "examples", "*", "README.md"))
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(readmes), 7)
+	require.GreaterOrEqual(t, len(readmes), 10)
 	for _, path := range readmes {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
