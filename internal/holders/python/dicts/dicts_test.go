@@ -115,6 +115,9 @@ func TestSlackOfKeys(t *testing.T) {
 	require.Equal(t, []string{"48-168/24", "168-256/0"}, doubtful(8, someKeys(8, false)))
 	require.Equal(t, []string{"40-160/24", "160-256/0"}, doubtful(12, someKeys(12, false)))
 	require.Equal(t, []string{"120-256/0"}, doubtful(12, someKeys(12, true)))
+	free := someKeys(12, true)
+	free[0] = 0
+	require.Equal(t, []string{"40-256/0"}, doubtful(12, free))
 	other := someKeys(12, true)
 	other[3] = 9 // more entries than there are
 	require.Empty(t, doubtful(12, other))

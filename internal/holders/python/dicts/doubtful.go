@@ -48,7 +48,8 @@ func (v Version) order(p *graph.Parts, word words) {
 
 // slack adds what is behind the entries of the keys of a dict, and the hashes of the keys. They are
 // recognized by their numbers: the entries in use and the usable ones are two thirds of the size, a
-// power of 2, or fewer if objects share them.
+// power of 2, or fewer if objects share them. To keys with no reference, which the interpreter keeps for later use,
+// nothing belongs (free_keys_object, before 3.13).
 func (v Version) slack(p *graph.Parts, word words) {
 	const head, largest = 40, 1 << 32
 	if p.Block.Size() < head {
@@ -58,7 +59,7 @@ func (v Version) slack(p *graph.Parts, word words) {
 	second, _ := word(p.Block.Start + 8)
 	used, _ := word(p.Block.Start + v.entries())
 	usable, _ := word(p.Block.Start + v.entries() - 8)
-	if count == 0 || count > largest || used > largest || usable > largest {
+	if count > largest || used > largest || usable > largest {
 		return
 	}
 	slots, indices, stride, shared := second, second, uint64(24), false
@@ -80,6 +81,10 @@ func (v Version) slack(p *graph.Parts, word words) {
 		return
 	}
 	first := p.Block.Start + v.indices() + indices
+	if count == 0 {
+		p.Add(first, p.Block.End)
+		return
+	}
 	if stride == 24 {
 		p.AddEvery(first, first+stride*entries, stride) // hashes, which are addresses if the keys are
 	}
