@@ -135,6 +135,8 @@ func remedy(e *fs.PathError) string {
 		return e.Path + ": a file, where a directory is needed: check the path"
 	case errors.Is(e.Err, syscall.EISDIR):
 		return e.Path + ": a directory, where a file is needed: check the path"
+	case makes && (errors.Is(e.Err, syscall.EACCES) || errors.Is(e.Err, syscall.EROFS)):
+		return fmt.Sprintf("%s: %v: choose another place, with -o", e.Path, e.Err)
 	case errors.Is(e.Err, syscall.EACCES), errors.Is(e.Err, syscall.EPERM):
 		return e.Path + ": permission denied: use a user who has access"
 	}
