@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +14,9 @@ const (
 	watchRounds = 8
 	watchPause  = 100 * time.Microsecond
 	watchMost   = 64 // threads that are looked at again, unless more of them run
-	watchLimit  = time.Second
+
+	decidePause = time.Millisecond // between the rounds after those
+	decideLimit = time.Second
 )
 
 // watch finds the threads that make calls which must not be interrupted. It looks at them in some rounds, at those that
@@ -39,14 +40,15 @@ func (s *Sleeps) watch(threads []target.Thread) {
 		}
 	}
 	list = append(list, others[:min(len(others), max(0, watchMost-len(list)))]...)
-	end := time.Now().Add(watchLimit)
-	for round := 0; len(list) > 0 && round < watchRounds || len(running) > 0 && time.Now().Before(end); round++ {
+	for range watchRounds * min(len(list), 1) {
 		time.Sleep(watchPause)
 		for _, id := range list {
 			s.see(id, running)
 		}
-		if round >= watchRounds {
-			list = slices.DeleteFunc(list, func(id int) bool { _, ok := running[id]; return !ok })
+	}
+	for end := time.Now().Add(decideLimit); len(running) > 0 && time.Now().Before(end); time.Sleep(decidePause) {
+		for id := range running {
+			s.see(id, running)
 		}
 	}
 	for id := range running {
