@@ -27,7 +27,7 @@ func (d *Decoder) births(line []byte) {
 	}
 	list, sum, ok := parseBirths(line[len(birthsPrefix):])
 	if c := d.snap.Samples[d.row].Counts; !ok || sum.Objects != c.InuseObjects || sum.Bytes != c.InuseBytes {
-		d.warn.add(WarnMalformedRow, d.at, "skipped %q: it does not agree with its row", clip(line))
+		d.warn.add(WarnBirths, d.at, "%q does not agree with its row", clip(line))
 		return
 	}
 	if d.snap.Births == nil {

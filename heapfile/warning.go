@@ -70,13 +70,14 @@ const (
 	WarnRecording                           // the recording ended with an error, such as a full disk
 	WarnRepeated                            // snapshots that repeat the one before were left out
 	WarnRemoved                             // of some processes of the recording, no snapshots are kept
+	WarnBirths                              // a comment about the births of a row was skipped
 )
 
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
 	"header-mismatch", "impossible-counts", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
 	"restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
-	"clock", "sidecar", "killed", "recording", "repeated", "removed",
+	"clock", "sidecar", "killed", "recording", "repeated", "removed", "births",
 }
 
 // String returns the stable name used in JSON, such as "malformed-row".

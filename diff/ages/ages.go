@@ -9,6 +9,7 @@ package ages
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sort"
 	"time"
@@ -141,9 +142,12 @@ type births struct {
 	sites   map[symbolize.SiteID][]heapfile.Birth
 }
 
-// read reads a snapshot. It returns nil if it does not tell when its memory was allocated.
+// read reads a snapshot. It returns nil if it does not tell when its memory was allocated, or not for sure.
 func (r *reader) read(index int) (*births, error) {
 	snap, err := r.ReadBirths(index)
+	if errors.Is(err, series.ErrBirths) {
+		return nil, nil
+	}
 	if err != nil || len(snap.Births) == 0 {
 		return nil, err
 	}

@@ -10,7 +10,10 @@ import (
 
 // ErrNoBirths is wrapped by the error of a snapshot that does not tell when its memory was allocated.
 var ErrNoBirths = errors.New("does not tell when its memory was allocated: heaplapse record and attach note it, " +
-	"with the builtin engine")
+	"with the builtin engine, of up to half a million live samples")
+
+// ErrBirths is wrapped by the error of a snapshot whose births do not agree with its rows.
+var ErrBirths = errors.New("the file was changed after it was written")
 
 var errNoTimes = errors.New("the times of the snapshots are not known")
 

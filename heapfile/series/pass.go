@@ -73,6 +73,11 @@ func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (
 		return nil, fmt.Errorf("%s: %w", head.Path, ErrChanged)
 	}
 	snap := &Snapshot{Head: head, Samples: again.Samples, Births: again.Births, Stacks: s.Stacks}
+	for _, w := range again.Warnings {
+		if w.Kind == heapfile.WarnBirths {
+			return nil, fmt.Errorf("%w: %w", w, ErrBirths)
+		}
+	}
 	if s.hasLimit() {
 		return s.older(snap)
 	}

@@ -4,6 +4,7 @@ package births
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -50,18 +51,19 @@ type sample struct {
 const (
 	// maxStacks limits the bytes of the stacks of a process, which may be hostile.
 	maxStacks = 64 << 20
-	// maxLive limits the samples that are read: 32 GiB at the usual period.
+	// maxLive limits the samples that are read, which [samples.ReadLive] does by the size of their table: a table of this
+	// size has up to twice as many, which is 64 GiB at the usual period.
 	maxLive = 1 << 18
 	// rest is for how long the samples are not read again, as a multiple of the processor time that it took: the recorder
 	// uses at most a fiftieth of a processor for it.
 	rest = 49
 )
 
-// Take reads the live samples. period is the mean number of bytes between samples. If they cannot be read, because the
-// process has ended, or were read a moment ago, and that took long, it returns what was read last. It returns nil if
-// that is nothing.
+// Take reads the live samples. period is the mean number of bytes between samples. If they were read a moment ago, and
+// that took long, or cannot be read for the first time, because the process has ended, it returns what was read last.
+// It returns nil if that is nothing.
 func (p *Process) Take(period int64) *Births {
-	now := time.Now()
+	now, again := time.Now(), p.last
 	if !now.Before(p.next) {
 		runtime.LockOSThread() // whose time counts
 		began := threadTime()
@@ -75,17 +77,26 @@ func (p *Process) Take(period int64) *Births {
 			p.last = b
 			return b
 		}
+		p.last = nil // most of it may have been freed at the next snapshot
+		if errors.Is(err, samples.ErrLimit) {
+			return nil
+		}
 	}
-	if p.last == nil {
+	if again == nil {
 		return nil
 	}
-	// What a row has beyond the samples that were read for an earlier snapshot was allocated since.
+	return again.later(now)
+}
+
+// later returns what is known of a snapshot at which the samples were not read. What a row has beyond those that were
+// read was allocated since.
+func (b *Births) later(now time.Time) *Births {
 	since := mark{math.MaxUint32, now.Truncate(time.Millisecond)}
-	list := slices.Clip(p.last.marks)
+	list := slices.Clip(b.marks)
 	if since.at.After(list[len(list)-1].at) {
 		list = append(list, since)
 	}
-	return &Births{marks: list, sites: p.last.sites, before: p.last.before}
+	return &Births{marks: list, sites: b.sites}
 }
 
 // threadTime is the processor time that the thread has used. A recorder that waits for a processor uses none.

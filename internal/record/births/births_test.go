@@ -17,8 +17,10 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/holders/samples"
 )
 
 var start = time.UnixMilli(1_795_676_287_000)
@@ -165,6 +167,28 @@ func TestLate(t *testing.T) {
 	}
 	assert.Nil(t, (&Process{next: time.Now().Add(time.Hour)}).Take(131072), "nothing was ever read")
 }
+
+// TestReadingFails: what was read last counts for the snapshot at which the process has ended, but not for others: what
+// was freed since, and allocated again, would seem to be old. If there are too many samples, it never counts.
+func TestReadingFails(t *testing.T) {
+	last := &Births{
+		marks:  marks{{10, start}},
+		sites:  map[string][]sample{"a": {{7, 1, 10}}},
+		before: map[string][]sample{"a": {{5, 1, 10}, {6, 1, 10}, {7, 1, 10}}}, // 5 and 6 had been freed
+	}
+	p := Process{last: last, Memory: fails{unix.ESRCH}}
+	b := p.Take(131072)
+	line := fmt.Sprintf("# births 1795676287000:1:10 %d:2:20\n", b.marks[1].at.UnixMilli())
+	assert.Equal(t, line, b.line("a", 3, 30))
+	assert.Nil(t, p.Take(131072))
+	p = Process{last: last, Memory: fails{samples.ErrLimit}}
+	assert.Nil(t, p.Take(131072))
+}
+
+// fails is memory that cannot be read.
+type fails struct{ err error }
+
+func (f fails) Read(uint64, []byte) error { return f.err }
 
 // TestLine: samples that a row does not have are newer than it, and what it has beyond all samples is new.
 func TestLine(t *testing.T) {
