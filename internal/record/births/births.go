@@ -61,7 +61,7 @@ const (
 
 // Take reads the live samples. period is the mean number of bytes between samples. If they were read a moment ago, and
 // that took long, or cannot be read for the first time, because the process has ended, it returns what was read last.
-// It returns nil if that is nothing.
+// It returns nil if that is nothing, or too long ago.
 func (p *Process) Take(period int64) *Births {
 	now, again := time.Now(), p.last
 	if !now.Before(p.next) {
@@ -88,12 +88,18 @@ func (p *Process) Take(period int64) *Births {
 	return again.later(now)
 }
 
-// later returns what is known of a snapshot at which the samples were not read. What a row has beyond those that were
-// read was allocated since.
+// later returns what is known of a snapshot at which the samples were not read; nil if it is too late. What a row has
+// beyond those that were read was allocated since. What was freed since, and allocated again, seems to be older than it
+// is, by the time since then at most.
 func (b *Births) later(now time.Time) *Births {
+	const part = 8 // of the time of the recording
 	since := mark{math.MaxUint32, now.Truncate(time.Millisecond)}
 	list := slices.Clip(b.marks)
-	if since.at.After(list[len(list)-1].at) {
+	read := list[len(list)-1].at
+	if now.Sub(read) > max(time.Second, now.Sub(list[0].at)/part) {
+		return nil
+	}
+	if since.at.After(read) {
 		list = append(list, since)
 	}
 	return &Births{marks: list, sites: b.sites}
@@ -115,15 +121,27 @@ func (p *Process) read(period int64, now time.Time) (*Births, error) {
 	}
 	p.marks.add(t.Newest, now)
 	b := &Births{marks: slices.Clone(p.marks), sites: map[string][]sample{}, late: p.marks.late}
+	sites := map[uint32][]sample{}
 	for _, s := range t.Live {
-		stack, err := p.stack(t, s.Site)
+		w := weightOf(s.Size, period)
+		sites[s.Site] = append(sites[s.Site], sample{s.Number, w, w * float64(s.Size)})
+	}
+	for site, list := range sites {
+		stack, err := p.stack(t, site)
 		if err != nil {
 			return nil, err
 		}
-		w := weightOf(s.Size, period)
-		b.sites[stack] = append(b.sites[stack], sample{s.Number, w, w * float64(s.Size)})
+		if other := b.sites[stack]; other != nil {
+			list = sorted(append(list, other...))
+		}
+		b.sites[stack] = list
 	}
 	return b, nil
+}
+
+func sorted(list []sample) []sample {
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.number, b.number) })
+	return list
 }
 
 // Half returns the number of the newest sample when half of the time since the first snapshot had passed, or 0 if that
@@ -177,19 +195,18 @@ func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 	return b.String(), nil
 }
 
-// line returns the comment behind a row, or "" if nothing is known of it. What the row has beyond the samples of which
-// something is known counts as new. So no memory seems to be older than it is, and what was allocated before a snapshot
-// never becomes more.
-func (b *Births) line(stack string, objects, bytes int64) string {
+// row returns what is known of a row; nil if that is nothing. What the row has beyond the samples of which something is
+// known counts as new. So no memory seems to be older than it is, and what was allocated before a snapshot never becomes
+// more.
+func (b *Births) row(stack string, objects, bytes int64) (t births) {
 	if objects <= 0 || bytes <= 0 {
-		return ""
+		return nil
 	}
 	list := b.counted(stack, float64(objects))
 	if len(list) == 0 && len(b.sites[stack]) == 0 {
-		return ""
+		return nil
 	}
 	var seen sample // the sum
-	var t births
 	for _, s := range list {
 		seen = sample{s.number, seen.objects + s.objects, seen.bytes + s.bytes}
 		t.upTo(b.marks[b.marks.of(s.number)].at, rounded(seen.objects, objects), rounded(seen.bytes, bytes))
@@ -199,7 +216,20 @@ func (b *Births) line(stack string, objects, bytes int64) string {
 	}
 	last := &t[len(t)-1]
 	last.objects, last.bytes = objects, bytes
-	return t.String()
+	return t
+}
+
+// withAll returns the same with all moments, also those before which nothing was allocated that is still in use.
+func (b *Births) withAll(t births) births {
+	all := make(births, len(b.marks))
+	var done birth
+	for i, m := range b.marks {
+		if len(t) > 0 && t[0].at.Equal(m.at) {
+			done, t = t[0], t[1:]
+		}
+		all[i] = birth{m.at, done.objects, done.bytes}
+	}
+	return all
 }
 
 // counted returns the samples of a row with a number of objects, in the order of their numbers. The engine counts the
@@ -235,9 +265,7 @@ func (b *Births) counted(stack string, objects float64) []sample {
 	if len(freed) == 0 {
 		return list
 	}
-	list = append(freed, list...)
-	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.number, b.number) })
-	return list
+	return sorted(append(freed, list...))
 }
 
 // births are the fields of a comment: objects and bytes that were allocated before a time.

@@ -141,21 +141,40 @@ func TestWriter(t *testing.T) {
 	}
 }
 
+// line is the comment behind a row, or "".
+func line(b *Births, stack string, objects, bytes int64) string {
+	if t := b.row(stack, objects, bytes); len(t) > 0 {
+		return t.String()
+	}
+	return ""
+}
+
+// TestAllMoments: the first comment has all moments, the others only those of their memory.
+func TestAllMoments(t *testing.T) {
+	b := &Births{
+		marks: marks{{10, start}, {20, start.Add(time.Second)}, {30, start.Add(2 * time.Second)}},
+		sites: map[string][]sample{"0x1": {{15, 1, 10}}, "0x2": {{25, 2, 20}}},
+	}
+	text := "heap profile: 3: 30 [3: 30] @ heapprofile/131072\n1: 10 [1: 10] @ 0x1\n%s2: 20 [2: 20] @ 0x2\n%s"
+	got := written(t, fmt.Sprintf(text, "", ""), b, rand.New(rand.NewPCG(1, 1)))
+	assert.Equal(t, fmt.Sprintf(text, "# births 1795676287000:0:0 1795676288000:1:10 1795676289000:0:0\n",
+		"# births 1795676289000:2:20\n"), got)
+}
+
 // TestLate: of a snapshot at which the samples could not be read, what a row has more than before was allocated since,
 // and of what it has less, the newest is missing.
 func TestLate(t *testing.T) {
-	p := Process{last: &Births{
-		marks: marks{{10, start}, {20, start.Add(time.Second)}},
-		sites: map[string][]sample{"0x1": {{7, 10, 1000}, {12, 10, 1000}, {13, 20, 2000}}, "0x2": {{3, 4, 400}}},
-	}, next: time.Now().Add(time.Hour)}
-	before := time.Now().Truncate(time.Millisecond).UnixMilli()
-	b := p.Take(131072)
-	now := b.marks[2].at.UnixMilli()
-	assert.GreaterOrEqual(t, now, before)
+	last := &Births{
+		marks:  marks{{10, start}, {20, start.Add(time.Second)}},
+		sites:  map[string][]sample{"0x1": {{7, 10, 1000}, {12, 10, 1000}, {13, 20, 2000}}, "0x2": {{3, 4, 400}}},
+		before: map[string][]sample{"0x2": {{2, 4, 400}, {3, 4, 400}}}, // 2 had been freed
+	}
+	b := last.later(start.Add(2 * time.Second))
 	for row, want := range map[string]string{
-		"0x1 50 6000": fmt.Sprintf("# births 1795676287000:10:1000 1795676288000:30:3000 %d:10:2000\n", now),
+		"0x1 50 6000": "# births 1795676287000:10:1000 1795676288000:30:3000 1795676289000:10:2000\n",
 		"0x1 20 2000": "# births 1795676287000:10:1000 1795676288000:10:1000\n",
 		"0x2 4 400":   "# births 1795676287000:4:400\n",
+		"0x2 8 800":   "# births 1795676287000:4:400 1795676289000:4:400\n",
 		"0x3 2 70":    "",
 		"0x3 0 0":     "",
 	} {
@@ -163,26 +182,34 @@ func TestLate(t *testing.T) {
 		var objects, bytes int64
 		_, err := fmt.Sscan(row, &stack, &objects, &bytes)
 		require.NoError(t, err)
-		assert.Equal(t, want, b.line(stack, objects, bytes), row)
+		assert.Equal(t, want, line(b, stack, objects, bytes), row)
 	}
-	assert.Nil(t, (&Process{next: time.Now().Add(time.Hour)}).Take(131072), "nothing was ever read")
 }
 
-// TestReadingFails: what was read last counts for the snapshot at which the process has ended, but not for others: what
-// was freed since, and allocated again, would seem to be old. If there are too many samples, it never counts.
+// TestTooLate: what was read too long ago does not count. What was freed since, and allocated again, would seem to be old.
+func TestTooLate(t *testing.T) {
+	last := &Births{marks: marks{{10, start}, {20, start.Add(time.Hour)}}}
+	assert.NotNil(t, last.later(start.Add(time.Hour+8*time.Minute)))
+	assert.Nil(t, last.later(start.Add(time.Hour+9*time.Minute)))
+	last = &Births{marks: marks{{10, start}}}
+	assert.NotNil(t, last.later(start.Add(time.Second)), "a short recording has its last snapshot")
+	assert.Nil(t, last.later(start.Add(2*time.Second)))
+}
+
+// TestReadingFails: what was read last counts for the snapshot at which the process has ended, but not for others. If
+// there are too many samples, it never counts.
 func TestReadingFails(t *testing.T) {
-	last := &Births{
-		marks:  marks{{10, start}},
-		sites:  map[string][]sample{"a": {{7, 1, 10}}},
-		before: map[string][]sample{"a": {{5, 1, 10}, {6, 1, 10}, {7, 1, 10}}}, // 5 and 6 had been freed
-	}
+	last := &Births{marks: marks{{10, time.Now().Add(-100 * time.Hour)}, {20, time.Now()}}}
 	p := Process{last: last, Memory: fails{unix.ESRCH}}
-	b := p.Take(131072)
-	line := fmt.Sprintf("# births 1795676287000:1:10 %d:2:20\n", b.marks[1].at.UnixMilli())
-	assert.Equal(t, line, b.line("a", 3, 30))
+	assert.NotNil(t, p.Take(131072))
 	assert.Nil(t, p.Take(131072))
 	p = Process{last: last, Memory: fails{samples.ErrLimit}}
 	assert.Nil(t, p.Take(131072))
+	p = Process{last: last, next: time.Now().Add(time.Hour)}
+	assert.NotNil(t, p.Take(131072), "they were read a moment ago")
+	assert.NotNil(t, p.Take(131072))
+	p = Process{next: time.Now().Add(time.Hour)}
+	assert.Nil(t, p.Take(131072), "nothing was ever read")
 }
 
 // fails is memory that cannot be read.
@@ -224,7 +251,7 @@ func TestLine(t *testing.T) {
 		{"d", 9, 90, "# births 1795676287000:4:40 1795676288000:2:20 1795676289000:3:30\n"},
 		{"e", 2, 20, "# births 1795676288000:2:20\n"},
 	} {
-		assert.Equal(t, c.want, b.line(c.stack, c.objects, c.bytes), "%s %d", c.stack, c.objects)
+		assert.Equal(t, c.want, line(b, c.stack, c.objects, c.bytes), "%s %d", c.stack, c.objects)
 	}
 	assert.Equal(t, []uint32{21, 15, 25}, late)
 }
@@ -262,7 +289,7 @@ func TestOldMemoryNeverBecomesMore(t *testing.T) {
 				b.sites["a"] = append(b.sites["a"], sample{number, 1, 10})
 			}
 			sums, sum := map[time.Time]int64{}, int64(0)
-			fields := strings.Fields(strings.TrimPrefix(b.line("a", row, 10*row), "# births "))
+			fields := strings.Fields(strings.TrimPrefix(line(b, "a", row, 10*row), "# births "))
 			for _, mark := range m {
 				if len(fields) > 0 && strings.HasPrefix(fields[0], fmt.Sprint(mark.at.UnixMilli(), ":")) {
 					var at, objects, bytes int64

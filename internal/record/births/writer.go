@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Writer writes a snapshot, and behind each row when its memory was allocated.
+// Writer writes a snapshot, and behind each row when its memory was allocated. The first comment has all moments, so that
+// a reader knows between which ones what the others have was allocated.
 type Writer struct {
 	Out io.Writer
 	// Take returns that. It is called once, with the period in the first line; nil: it is not known.
@@ -17,6 +18,7 @@ type Writer struct {
 
 	births *Births
 	begun  bool
+	told   bool   // a comment has all moments
 	done   bool   // there are no more rows
 	rest   []byte // a line that is not whole
 }
@@ -86,7 +88,14 @@ func (w *Writer) line(out, line []byte) []byte {
 	if err1 != nil || err2 != nil {
 		return out
 	}
-	return append(out, w.births.line(string(stack), n, b)...)
+	born := w.births.row(string(stack), n, b)
+	if len(born) == 0 {
+		return out
+	}
+	if !w.told {
+		born, w.told = w.births.withAll(born), true
+	}
+	return append(out, born.String()...)
 }
 
 // periodOf returns the period in the first line of a snapshot: "heap profile: … @ heapprofile/131072".
