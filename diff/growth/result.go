@@ -85,6 +85,8 @@ type Result struct {
 	Attached bool
 	// Uncollected reports whether most of what seems to leak is memory that a garbage collector has not looked at yet.
 	Uncollected bool
+	// OwnHeap is the language of the process whose heap was not recorded, or "".
+	OwnHeap string
 	// Explained is the share of the heap's growth that is on sites called leaks, or below causes that
 	// leak, 0 to 1.
 	Explained float64

@@ -11,6 +11,7 @@ func (r *Result) Reason() string {
 	f := verdict.Facts{
 		Snapshots: r.Len(), Good: GoodPoints, Hidden: r.HiddenBytes, Workers: int(r.Workers),
 		Programs: int(r.Programs), Short: r.Short, Leaked: r.leaked(), Resident: r.LastRSS - r.FirstRSS,
+		OwnHeap: r.OwnHeap,
 	}
 	switch r.Why {
 	case verdict.SitesLeak:
@@ -59,6 +60,7 @@ func conclude(j *judgement, g *groups, h *heap, l *listing, found *causes) *Resu
 		Notes: notes(&j.window, h), Workers: j.series.Workers(), Programs: j.series.Programs(),
 		Attached:    j.series.Method() == manifest.MethodAttach,
 		Uncollected: j.uncollected(found.paths),
+		OwnHeap:     j.series.OwnHeap(),
 	}
 	if l.likeliest != nil {
 		likeliest := j.shown(*l.likeliest)
@@ -132,6 +134,8 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.OnlyHeapGrows
 	case r.ProcessGrows:
 		return verdict.OnlyProcessGrows
+	case r.OwnHeap != "":
+		return verdict.HeapMissing
 	case r.Tested == 0 && r.FirstHeap == 0 && r.LastHeap == 0:
 		return verdict.NothingRecorded
 	case r.Workers > 0:

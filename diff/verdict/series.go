@@ -97,6 +97,7 @@ const (
 	OthersTooShort                   // nothing grows, but processes with most of the memory have too few snapshots
 	MayReplace                       // sites grow, but may replace memory from before the recording
 	NotCollected                     // sites grow, but a garbage collector has not looked whether their memory is used
+	HeapMissing                      // nothing grows, but the language has a heap of its own, which was not recorded
 )
 
 // Facts are the numbers in the text of a reason.
@@ -112,6 +113,8 @@ type Facts struct {
 	// Workers is the number of children of the same program that were not recorded, Programs that of processes below
 	// this one that run others, and Short that of processes that have too few snapshots.
 	Workers, Programs, Short int
+	// OwnHeap is the language whose heap was not recorded.
+	OwnHeap string
 	// Leaked is the growth of what seems to leak, and Resident that of the resident memory, in bytes.
 	Leaked, Resident int64
 }
@@ -185,6 +188,9 @@ var reasons = [...]reasonRow{
 	}},
 	NotCollected: {"not-collected", SeriesUndecided, StatusNothing,
 		always("what seems to leak is memory of JavaScript's buffers, and V8 has not yet looked whether most of it is used")},
+	HeapMissing: {"heap-not-recorded", SeriesUndecided, StatusNothing, func(f Facts) string {
+		return "of what C code allocates, no site grows to the end of the series, but the heap of " + f.OwnHeap + " is not recorded"
+	}},
 }
 
 // String returns the name of a reason, such as "sites-leak".

@@ -31,7 +31,7 @@ func TestNamesAreStable(t *testing.T) {
 	require.Equal(t, strings.Fields("nothing-grows sites-leak cause-leaks sites-suspect cause-suspect "+
 		"only-small-sites-grow only-heap-grows too-few-snapshots growth-hidden still-loading only-process-grows "+
 		"nothing-recorded workers-not-recorded programs-not-recorded others-too-short may-replace "+
-		"not-collected"), names(allReasons()))
+		"not-collected heap-not-recorded"), names(allReasons()))
 }
 
 // TestTheTablesAreWhole: each verdict has a name, words and a family.
@@ -191,7 +191,7 @@ func reasonTable() string {
 	var b strings.Builder
 	b.WriteString("| reason | headline | why | `--fail-on leak` |\n|---|---|---|---|\n")
 	for _, r := range allReasons() {
-		why := r.Text(Facts{Sites: 2, Snapshots: 3, Good: 12, Hidden: 3 << 20, Workers: 2, Programs: 1, Short: 2})
+		why := r.Text(Facts{Sites: 2, Snapshots: 3, Good: 12, Hidden: 3 << 20, Workers: 2, Programs: 1, Short: 2, OwnHeap: "Go"})
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %d |\n", r, r.Series().Headline(), why, r.Status())
 	}
 	return b.String()

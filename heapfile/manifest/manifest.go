@@ -116,8 +116,8 @@ type File struct {
 type Problem struct {
 	PID   int `json:"pid"`
 	Image int `json:"image,omitempty"` // as in Process
-	// Kind is ProblemDisabled, ProblemWorkers, ProblemRemoved, ProblemPrograms or another word, which never changes:
-	// samples-dropped, table-full, …
+	// Kind is ProblemDisabled, ProblemWorkers, ProblemRemoved, ProblemPrograms, ProblemHeap or another word, which never
+	// changes: samples-dropped, table-full, …
 	Kind string `json:"kind"`
 	// Count is how often it happened.
 	Count int64 `json:"count,omitempty"`
@@ -140,6 +140,10 @@ const ProblemRemoved = "workers-removed"
 // were not recorded. Detail has the names of the programs.
 const ProblemPrograms = "programs-not-recorded"
 
+// ProblemHeap is the kind of the problem that a language has a heap of its own, which is not recorded. Detail names the
+// language.
+const ProblemHeap = "heap-not-recorded"
+
 // Text returns what happened, and how often if that is more than once.
 func (p Problem) Text() string {
 	switch p.Kind {
@@ -149,6 +153,8 @@ func (p Problem) Text() string {
 		return fmt.Sprintf("child processes that run the same program, have ended, and of which no snapshots are kept: %d", p.Count)
 	case ProblemPrograms:
 		return fmt.Sprintf("child processes of other programs that grew, and were not recorded: %d (%s)", p.Count, p.Detail)
+	case ProblemHeap:
+		return "the heap of " + p.Detail + " is not recorded, only what C code allocates"
 	}
 	text := cmp.Or(p.Detail, p.Kind)
 	if p.Count > 1 && p.Kind != ProblemDisabled {

@@ -261,7 +261,7 @@ func (s *Series) warnEngine() {
 	for _, p := range s.Manifest.Problems {
 		switch {
 		case p.PID != s.PID():
-		case p.Kind == manifest.ProblemWorkers, p.Kind == manifest.ProblemPrograms:
+		case p.Kind == manifest.ProblemWorkers, p.Kind == manifest.ProblemPrograms, p.Kind == manifest.ProblemHeap:
 			s.warnf(heapfile.WarnRecording, "%s", p.Text())
 		case p.Kind == manifest.ProblemRemoved:
 			s.warnf(heapfile.WarnRemoved, "%s", p.Text())

@@ -244,6 +244,19 @@ func (s *Series) Workers() int64 { return s.problems(manifest.ProblemWorkers) }
 // Programs returns the number of processes below this one that run other programs, grew, and were not recorded.
 func (s *Series) Programs() int64 { return s.problems(manifest.ProblemPrograms) }
 
+// OwnHeap names the language of the process that has a heap of its own, which was not recorded; "" if there is none.
+func (s *Series) OwnHeap() string {
+	if s.Manifest == nil {
+		return ""
+	}
+	for _, p := range s.Manifest.Problems {
+		if p.PID == s.PID() && p.Kind == manifest.ProblemHeap {
+			return p.Detail
+		}
+	}
+	return ""
+}
+
 // problems returns how often a kind of problem happened.
 func (s *Series) problems(kind string) (n int64) {
 	if s.Manifest == nil {

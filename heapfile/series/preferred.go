@@ -45,10 +45,10 @@ func compareBool(p, q bool) int {
 }
 
 // laterGrowth returns by how many bytes a heap of these sizes grew in the later half; 0 if it
-// shrank. The size at the exit of a program that had freed its memory does not count.
+// shrank. The sizes at the exit of a program that frees its memory do not count.
 func laterGrowth(inuse []int64) int64 {
 	last := len(inuse) - 1
-	if Freed(len(inuse), func(i int) int64 { return inuse[i] }) {
+	for Freed(last+1, func(i int) int64 { return inuse[i] }) {
 		last--
 	}
 	if last < 0 {

@@ -22,6 +22,7 @@ func TestProcessThatGrewLatelyIsSelected(t *testing.T) {
 			[]int{0, 900, 900, 900, 900, 900, 900, 900}, []int{300, 310, 320, 330, 340, 350}, 20, grew},
 		"two that grow":                  {[]int{0, 10, 20, 30, 40, 50}, []int{0, 11, 22, 33, 44, 55}, 20, grew},
 		"a worker that freed its memory": {[]int{9, 9, 9, 9, 9, 9, 9}, []int{1, 10, 20, 30, 40, 50, 2}, 20, grew},
+		"one that freed it in steps":     {[]int{9, 9, 9, 9, 9, 9, 10}, []int{1, 10, 20, 30, 40, 50, 60, 20, 8, 2}, 20, grew},
 		"too few snapshots for a verdict": {
 			[]int{1, 2, 3, 4, 5, 6}, []int{0, 900, 2000}, 10, grew},
 		"an empty parent, and a worker that shrinks": {

@@ -83,6 +83,7 @@ func (c *Collector) close(r *Result, end *manifest.End) {
 	}
 	c.prune()
 	c.writeWorkers()
+	c.writeOwnHeaps()
 	c.writeProblems()
 	c.keepFrames()
 	c.keepLooks()

@@ -86,6 +86,19 @@ func (c *Collector) writeWorkers() {
 	}
 }
 
+// writeOwnHeaps writes the processes whose language has a heap of its own, which no engine sees, to the manifest.
+func (c *Collector) writeOwnHeaps() {
+	for _, pid := range c.pids() {
+		for _, img := range c.procs[pid].images {
+			if img.ownHeap != "" && len(img.series) > 0 {
+				c.checkWrite(c.out.Problem(manifest.Problem{
+					PID: pid, Image: img.number, Kind: manifest.ProblemHeap, Detail: img.ownHeap,
+				}))
+			}
+		}
+	}
+}
+
 // writeCounts writes numbers of children, by their parents.
 func (c *Collector) writeCounts(kind string, of map[int]int64) {
 	for _, parent := range slices.Sorted(maps.Keys(of)) {

@@ -4,6 +4,7 @@ package collect
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,7 @@ type image struct {
 	number  int
 	base    string // address and path of its first mapping
 	exe     string
+	ownHeap string      // the language that has a heap of its own, or ""
 	series  []*snapshot // the snapshots that are kept
 	highest int64       // maximum of the bytes in use, over all snapshots
 }
@@ -127,6 +129,9 @@ func (c *Collector) image(p *process, s *snapshot) *image {
 		return p.images[n-1]
 	}
 	img := &image{number: number, base: s.Base, exe: s.Exe()}
+	if program.IsGo(fmt.Sprintf("/proc/%d/exe", p.pid)) {
+		img.ownHeap = "Go"
+	}
 	p.images = append(p.images, img)
 	c.writeImage(p, img, s)
 	return img

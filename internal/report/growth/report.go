@@ -271,6 +271,8 @@ func (g *Report) Next() string {
 		return "record until all that was there before has been replaced"
 	case verdict.NotCollected:
 		return "record for four minutes, or until these buffers have grown by " + units.Bytes(class.CollectedLater)
+	case verdict.HeapMissing:
+		return "take the heap profiles of its net/http/pprof (heaplapse scrape)"
 	case verdict.WorkersMissing:
 		return "record the workers, too (without " + option.MainOnly + ")"
 	}
