@@ -121,7 +121,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	if f.require && len(runs) == 0 {
-		return fmt.Errorf("--require-baseline: %s", f.absent())
+		return fmt.Errorf("--require-baseline: %s: heaplapse baseline save adds a run", f.absent())
 	}
 	current, err := p.ReadRun(ctx, f.current, snapshots)
 	if err != nil {

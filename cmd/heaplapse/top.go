@@ -43,7 +43,7 @@ processes, it lists all, and the functions of the largest.
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program exited then)")
+		flags.Var(flagset.Number(&f.snapshot, 0), "snapshot", "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program exited then)")
 		types := flagset.SampleTypes
 		types.Var(flags, &f.sample, string(convert.InuseSpace), "list by `VALUE`: "+types.String())
 	})

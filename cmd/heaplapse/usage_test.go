@@ -109,7 +109,13 @@ watch                                    | no argument: the command is heaplapse
 watch $D/leaky $D/leaky                  | 2 arguments: the command is heaplapse watch DIR; see heaplapse watch --help
 watch ␀                                  | DIR is empty: name the directory that snapshots are written to
 watch note.txt                           | watch takes a directory or a prefix, and note.txt is neither: name the directory that snapshots are written to
-watch $D/leaky --min-snapshots x         | --min-snapshots x: want a whole number; see heaplapse watch --help
+watch $D/leaky --min-snapshots -1        | --min-snapshots -1: want a whole number, 1 or more; see heaplapse watch --help
+top $D/leaky --snapshot 0                | --snapshot 0: want a whole number, 1 or more; see heaplapse top --help
+growth $D/leaky --debug-dir nodir        | --debug-dir nodir: does not exist here: want the path of a directory with debug files, or of such a file; see heaplapse growth --help
+26649                                    | unknown command "26649": did you mean heaplapse attach 26649?; see heaplapse --help
+$D/leaky                                 | unknown command "$D/leaky": did you mean heaplapse growth $D/leaky?; see heaplapse --help
+/bin/ls                                  | unknown command "/bin/ls": did you mean heaplapse record -- /bin/ls?; see heaplapse --help
+watch $D/leaky --min-snapshots x         | --min-snapshots x: want a whole number, 1 or more; see heaplapse watch --help
 diff $D/leaky                            | 1 argument: the command is heaplapse diff BASE CURRENT; see heaplapse diff --help
 diff $D/leaky nodir                      | nodir: no such file or directory, and no heap snapshots have this prefix: check the path, or record a program first: heaplapse record -- CMD
 diff $D/leaky $D/leaky $D/leaky          | diff takes two snapshots, or three with --persist
@@ -174,7 +180,7 @@ fleet export $D/leaky                    | no -o DIR given: name the directory o
 fleet export $D/leaky -o out             | no --service NAME given: sites are compared between the hosts of a service
 fleet query leaks                        | 1 argument: the command is heaplapse fleet query QUESTION DIR; see heaplapse fleet query --help
 fleet query leak out                     | no question "leak"; there are blast-radius, build-against-previous, coverage, first-bad-build, leaks, memory-limit, new-known-fixed, only-with, outliers
-fleet query leaks nodir                  | nodir: no table runs: fleet export writes it
+fleet query leaks nodir                  | nodir: no such file or directory: check the path
 fleet query leaks s3://x/y               | s3://x/y: no directory on this machine: --print duckdb writes the question for a database that reads it
 fleet query leaks x --print mysql        | --print mysql: want duckdb, spark, clickhouse, trino or bigquery; see heaplapse fleet query --help
 fleet query leaks x --duckdb nosuch      | --duckdb nosuch: there is no such program: want the path of duckdb, or of a Python that has the package duckdb; see heaplapse fleet query --help

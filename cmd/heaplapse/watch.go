@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/verdict"
@@ -43,7 +45,7 @@ end with it.
 	f.judgeFlags.add(cmd)
 	f.addFailOn(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.minSnapshots, "min-snapshots", verdict.MinPoints, "--fail-on waits for `N` snapshots: early verdicts are less certain")
+		flags.Var(flagset.Number(&f.minSnapshots, verdict.MinPoints), "min-snapshots", "--fail-on waits for `N` snapshots: early verdicts are less certain")
 	})
 	help.Levels(
 		cmd,
@@ -59,6 +61,9 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() || path == "-" {
 		return fmt.Errorf("watch takes a directory or a prefix, and %s is neither: name the directory that snapshots are written to", path)
+	}
+	if _, err := os.ReadDir(path); errors.Is(err, fs.ErrPermission) {
+		return err
 	}
 	if _, err := f.judgement(); err != nil {
 		return err

@@ -83,14 +83,16 @@ func significant(s *Site, minBytes int64) bool {
 	return true
 }
 
-// ranked returns sites in the order of their labels, then by how fast those grow at the end that leak, then by growth.
+// ranked returns sites in the order of their labels, then by how fast those grow at the end that leak, then by growth,
+// which too few snapshots tell only from the first to the last one.
 func ranked(list []Site) []Site {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b Site) int {
 		return cmp.Or(
 			cmp.Compare(a.Label.Rank(), b.Label.Rank()),
 			cmp.Compare(b.pace(), a.pace()),
-			cmp.Compare(b.Growth, a.Growth))
+			cmp.Compare(b.Growth, a.Growth),
+			cmp.Compare(b.Gained, a.Gained))
 	})
 	return out
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/attach"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
@@ -103,7 +105,7 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	o.Command = info.Command
 	p := &Plan{
 		Options: o.Options, Engine: builtin{}.name(), engine: builtin{}, attached: true,
-		Target: program.Target{Path: info.Exe, Exe: info.Exe},
+		Target: program.Target{Path: programPath(o.PID, info), Exe: info.Exe},
 	}
 	if err := p.chooseDir(); err != nil {
 		return nil, err
@@ -114,6 +116,27 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	alone.Scope = MainOnly // a fork has no channel of its own: it is attached to
 	p.Settings = builtin{}.settings(&alone)
 	return p, nil
+}
+
+// programPath returns the path of the program by the name under which it was started: /usr/bin/redis-server may be a link
+// to a program that has another name. It returns the name alone if the path may not be read.
+func programPath(pid int, info proc.Info) string {
+	var name string
+	if len(info.Command) > 0 {
+		name, _, _ = strings.Cut(info.Command[0], " ") // the process may have changed it
+		name = filepath.Base(name)
+	}
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	called := strings.TrimSuffix(string(comm), "\n")
+	if info.Exe == "" {
+		return called
+	}
+	for _, n := range []string{name, called} {
+		if path := filepath.Join(filepath.Dir(info.Exe), n); n != "" && atomicfile.SameFile(path, info.Exe) {
+			return path
+		}
+	}
+	return info.Exe
 }
 
 // choose sets the process of a container.

@@ -266,7 +266,7 @@ func TestNothingListens(t *testing.T) {
 	r = newRun(t, "http://127.0.0.1:1/heap")
 	r.Wait = time.Millisecond
 	r.do()
-	require.ErrorContains(t, r.err, "http://127.0.0.1:1/heap: connection refused; gave up after ")
+	require.ErrorContains(t, r.err, "http://127.0.0.1:1/heap: connection refused; gave up (--wait ")
 	require.ErrorContains(t, r.err, " (--wait 1ms)"+unreachable)
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/request"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // scraper takes the snapshots of one service.
@@ -80,8 +79,7 @@ func (s *scraper) gaveUp(err error) error {
 	}
 	waited := ""
 	if s.Wait > 0 {
-		waited = fmt.Sprintf("; gave up after %s (%s %s)", units.Duration(time.Since(s.created).Seconds()),
-			option.Wait, s.Wait)
+		waited = fmt.Sprintf("; gave up (%s %s)", option.Wait, s.Wait)
 	}
 	return fmt.Errorf("%w%s: check that the service runs, and with curl that it can be reached from here", err, waited)
 }

@@ -111,6 +111,9 @@ func isTar(b []byte) bool { return len(b) >= 262 && string(b[257:262]) == "ustar
 // isBinary recognizes bytes that no text has. It looks at the first line only, because later lines
 // may hold paths in another encoding.
 func isBinary(b []byte) bool {
-	line, _, _ := bytes.Cut(b, []byte("\n"))
-	return bytes.IndexByte(line, 0) >= 0 || (!utf8.Valid(line) && len(line) < len(b))
+	line, _, whole := bytes.Cut(b, []byte("\n"))
+	for i := 1; !whole && i < utf8.UTFMax && len(line) > 0 && !utf8.Valid(line); i++ {
+		line = line[:len(line)-1] // its last character may not be whole
+	}
+	return bytes.IndexByte(b[:len(line)], 0) >= 0 || !utf8.Valid(line)
 }

@@ -169,6 +169,9 @@ func DuckDB(ctx context.Context, q Question, dir, program string) (*Result, erro
 	if strings.ContainsAny(dir, "*?[") {
 		return nil, fmt.Errorf("%s: DuckDB takes *, ? and [ in a path as a pattern", dir)
 	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
 	for _, table := range []string{"runs", "sites", "aliases"} {
 		if files, err := filepath.Glob(filepath.Join(dir, table, "*", "*.parquet")); err != nil || len(files) == 0 {
 			return nil, fmt.Errorf("%s: no table %s: fleet export writes it", dir, table)

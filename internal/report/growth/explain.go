@@ -62,8 +62,8 @@ func (g *Report) explained() ([]selected, error) {
 	}
 	switch {
 	case len(out) == 0 && err != nil:
-		return nil, fmt.Errorf("%s: no site has this name, and it is not a regular expression: %w",
-			option.Explain, err)
+		return nil, fmt.Errorf(`%s %s: no site has this name, and it is no regular expression; a \ before ( [ * + ? . takes them literally`,
+			option.Explain, text.Clean(g.Explain))
 	case len(out) == 0:
 		return nil, fmt.Errorf(
 			"%s %s: no judged site has this name, and no caller of a site in the table; %s lists all functions, %s stack judges each call path",
@@ -125,6 +125,12 @@ func (g *Report) explain(p *text.Printer) error {
 	return nil
 }
 
+// explained begins a line about a site: with what it is about, in explainedWidth columns.
+const (
+	explained      = "   %-9s "
+	explainedWidth = 13
+)
+
 func (g *Report) explainSite(p *text.Printer, c selected) {
 	s := c.site
 	number := "–"
@@ -135,27 +141,27 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	what, chance := meaning(s)
 	p.Linef("%s  %s: %s, %s", number, strings.TrimSpace(v.Title()+"  "+v.Where), s.Label, text.Join("; ", what, chance))
 	if c.caller != nil {
-		p.Linef("   %-9s %s calls it: memory is attributed to the function that requests it, not to its callers", "caller", c.caller)
+		p.Linef(explained+"%s calls it: memory is attributed to the function that requests it, not to its callers", "caller", c.caller)
 	}
 	if on := v.OnLines(); on != "" {
-		p.Linef("   %-9s its call paths are %s of the function", "lines", on)
+		p.Linef(explained+"its call paths are %s of the function", "lines", on)
 	}
 	if !measured(s) {
 		return
 	}
 	if line := parts(s); line != "" {
-		p.Linef("   %-9s %s; the lines below are about the first of these parts", "parts", line)
+		p.Linef(explained+"%s; the lines below are about the first of these parts", "parts", line)
 	}
 	unit, factor := g.RateUnit()
 	for _, m := range measure.Lines(s, unit, factor, !g.Series.Heads[g.Result.First].NoObjects) {
-		p.Linef("   %-9s %s", m.Of, m.Text)
+		p.Linef(explained+"%s", m.Of, m.Text)
 	}
 	for i, line := range g.survival(s) {
 		of := ""
 		if i == 0 {
 			of = "births"
 		}
-		p.Linef("   %-9s %s", of, line)
+		p.Linef(explained+"%s", of, line)
 	}
 	held := holders.Lines(g.Holders.Of(s.Members).Held)
 	for _, line := range held {
@@ -206,5 +212,9 @@ func (g *Report) survival(s *growth.Site) []string {
 	if len(cohorts) < 2 {
 		return nil
 	}
-	return siteview.Survival(g.Ages.Ends, cohorts)
+	width := g.width()
+	if width > 0 {
+		width -= explainedWidth
+	}
+	return siteview.Survival(g.Ages.Ends, cohorts, width)
 }

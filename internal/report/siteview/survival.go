@@ -15,8 +15,17 @@ import (
 //	before #6           1.63 MiB  1.50 MiB  1.50 MiB
 //	from #6 to #11                2.19 MiB  2.19 MiB
 //	from #11 to #16                         2.01 MiB
-func Survival(ends []int, cohorts []ages.Cohorts) []string {
+//
+// If a width in columns, 0 for no limit, has no room for all parts, some are joined. There is no table of one part.
+func Survival(ends []int, cohorts []ages.Cohorts, width int) []string {
 	const title, cell = "in use at snapshot", 9
+	if width > 0 {
+		most := (width - len(title)) / (cell + 1)
+		if most < 2 {
+			return nil
+		}
+		ends, cohorts = joined(ends, cohorts, most)
+	}
 	head := strings.Builder{}
 	for _, index := range ends {
 		fmt.Fprintf(&head, " %*s", cell, fmt.Sprintf("#%d", index+1))
@@ -44,4 +53,19 @@ func Survival(ends []int, cohorts []ages.Cohorts) []string {
 		return nil
 	}
 	return lines
+}
+
+// joined returns the table with fewer parts. The last part ends with the last one.
+func joined(ends []int, cohorts []ages.Cohorts, most int) (fewer []int, out []ages.Cohorts) {
+	each := (len(ends) + most - 1) / most
+	first := (len(ends) - 1) % each // the end of the first part
+	for end := first; end < len(ends); end += each {
+		fewer = append(fewer, ends[end])
+		c := make(ages.Cohorts, (len(ends)-1-first)/each+1)
+		for part, bytes := range cohorts[end] {
+			c[(part-first+each-1)/each] += bytes
+		}
+		out = append(out, c)
+	}
+	return fewer, out
 }

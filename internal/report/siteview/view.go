@@ -173,8 +173,8 @@ func (v View) OnLines() string {
 const maxCallers = 4
 
 // CallPath is the nearest callers in one line of a width in characters, with the middle of their
-// names left out if that is necessary. It has as many callers as fit, but at least one. A width of
-// 0 has no limit.
+// names left out if that is necessary. It has as many callers as fit, but at least one: then the line may be longer. A
+// width of 0 has no limit.
 func (v View) CallPath(width int) string {
 	callers, shared := v.Callers()
 	callers, own := v.nearest(callers)
@@ -193,7 +193,7 @@ func (v View) CallPath(width int) string {
 	if len(callers) == 0 {
 		return strings.TrimSpace(end)
 	}
-	return text.Clip(callLine(callers[:1], nameWidths[0])+end, width)
+	return callLine(callers[:1], nameWidths[len(nameWidths)-1]) + end
 }
 
 // nearest returns as many callers as a line has, and the text for the user's own one if it is

@@ -96,8 +96,7 @@ func (c *Console) Complain(err error) {
 	var side *pipeline.SideError
 	switch {
 	case errors.Is(err, pipeline.ErrNothingKept):
-		err = fmt.Errorf("no stack is left: nothing matches %s, or %s drops everything",
-			option.Focus, option.Ignore)
+		err = fmt.Errorf("%s and %s leave no stack: %s lists all functions", option.Focus, option.Ignore, option.TopCommand)
 	case errors.As(err, &side):
 		err = fmt.Errorf("%w; %s BASE,CURRENT names one of each PATH", err, option.Process)
 	}
@@ -112,10 +111,15 @@ func Reworded(err error) string {
 	line := err.Error()
 	var system *fs.PathError
 	if !errors.As(err, &system) {
+		if denied := syscall.EACCES.Error(); strings.HasSuffix(line, denied) {
+			return line + useAnotherUser
+		}
 		return line
 	}
 	return strings.Replace(line, system.Error(), remedy(system), 1)
 }
+
+const useAnotherUser = ": use a user who has access"
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)
@@ -138,7 +142,7 @@ func remedy(e *fs.PathError) string {
 	case makes && (errors.Is(e.Err, syscall.EACCES) || errors.Is(e.Err, syscall.EROFS)):
 		return fmt.Sprintf("%s: %v: choose another place, with -o", e.Path, e.Err)
 	case errors.Is(e.Err, syscall.EACCES), errors.Is(e.Err, syscall.EPERM):
-		return e.Path + ": permission denied: use a user who has access"
+		return e.Path + ": permission denied" + useAnotherUser
 	}
 	return e.Error()
 }

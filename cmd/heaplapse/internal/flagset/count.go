@@ -1,25 +1,34 @@
 package flagset
 
 import (
-	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/pflag"
 )
 
-// count is a whole number, 0 or more.
-type count struct{ to *int }
+// count is a whole number from a least one on.
+type count struct {
+	to    *int
+	least int
+}
 
 // Count returns the value of a flag that sets a number of rows or the like, which has a default.
 func Count(to *int, otherwise int) pflag.Value {
 	*to = otherwise
-	return count{to}
+	return count{to: to}
+}
+
+// Number returns the value of a flag that sets a number from 1 on, which has a default.
+func Number(to *int, otherwise int) pflag.Value {
+	*to = otherwise
+	return count{to, 1}
 }
 
 func (c count) Set(s string) error {
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return errors.New("want a whole number, 0 or more")
+	if err != nil || n < c.least {
+		return fmt.Errorf("want a whole number, %d or more", c.least)
 	}
 	*c.to = n
 	return nil
@@ -33,4 +42,9 @@ func (c count) String() string {
 }
 
 // Type is that of a whole number in the help.
-func (c count) Type() string { return "uint" }
+func (c count) Type() string {
+	if c.least > 0 {
+		return "count"
+	}
+	return "uint"
+}

@@ -66,10 +66,9 @@ func (f *DebugFiles) Options(demangle string) (symbolize.Options, error) {
 
 // defineDebugDirs adds --debug-dir to a set.
 func defineDebugDirs(flags *pflag.FlagSet, dirs *[]string) {
-	flags.StringArrayVar(
-		dirs,
+	flags.Var(
+		eachExisting{dirs, "a directory with debug files, or of such a file"},
 		"debug-dir",
-		nil,
 		"look for debug information in `DIR`, by build ID: .build-id/ab/cdef.debug, or a debug or unstripped file of any name; or such a FILE itself (repeatable; then in /usr/lib/debug)",
 	)
 }

@@ -93,6 +93,27 @@ func existing(to *string, what string) pflag.Value {
 	}, "string"}
 }
 
+// eachExisting is the value of a flag that can be repeated, for files or directories that must exist. what is what each is.
+type eachExisting struct {
+	to   *[]string
+	what string
+}
+
+// Set implements pflag.Value.
+func (e eachExisting) Set(path string) error {
+	var one string
+	if err := existing(&one, e.what).Set(path); err != nil {
+		return err
+	}
+	*e.to = append(*e.to, path)
+	return nil
+}
+
+func (e eachExisting) String() string { return "" }
+
+// Type is that of other flags that can be repeated in the help.
+func (e eachExisting) Type() string { return "stringArray" }
+
 // Program returns the value of a flag for a program, which is a path or is found in PATH. what is what it is.
 func Program(to *string, what string) pflag.Value {
 	return text{to, func(name string) error {

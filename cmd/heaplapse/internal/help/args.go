@@ -70,10 +70,31 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	instead := didYouMean(args[0], cmd.CommandPath()+" ", names)
-	if instead == "" && cmd.HasParent() {
+	switch {
+	case instead != "":
+	case cmd.HasParent():
 		instead = ": want " + strings.Join(names, ", ")
+	default:
+		instead = forgotten(args[0])
 	}
 	return Error(cmd, fmt.Errorf("unknown command %q%s", args[0], instead))
+}
+
+// forgotten suggests the command for what was given without one: the number of a process, a directory, or a program.
+func forgotten(arg string) string {
+	const instead = ": did you mean heaplapse %s?"
+	if n, err := strconv.Atoi(arg); err == nil && n > 0 {
+		return fmt.Sprintf(instead, "attach "+arg)
+	}
+	switch info, err := os.Stat(arg); {
+	case err != nil:
+		return ""
+	case info.IsDir():
+		return fmt.Sprintf(instead, "growth "+arg)
+	case info.Mode()&0o111 != 0:
+		return fmt.Sprintf(instead, "record -- "+arg)
+	}
+	return ""
 }
 
 // Between requires a number of arguments.

@@ -127,6 +127,7 @@ var wanted = map[string]string{
 	"int":      "a whole number",
 	"int64":    "a whole number",
 	"uint":     "a whole number, 0 or more",
+	"count":    "a whole number, 1 or more",
 	"float64":  "a number",
 	"bool":     "true or false",
 	"duration": "a time such as 90s, 10m or 1h30m",
