@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 	})
 	reportFormats.Complete(cmd)
 	help.Levels(cmd, "since group-by process focus ignore output format top memory-limit",
-		"until min-bytes suppressions moments binary sysroot debuginfod")
+		"until min-bytes suppressions source-root binary sysroot debuginfod")
 	return cmd
 }
 
@@ -116,7 +117,14 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 	if f.Format == "json" {
 		return f.Emit(a.Out, d.JSON)
 	}
-	return f.Emit(a.Out, d.HTML)
+	if err := f.Emit(a.Out, d.HTML); err != nil {
+		return err
+	}
+	if file := pages.SourceElsewhere(); file != "" {
+		a.Say("no lines of %s are shown, because it is not below %s: --source-root %s", file,
+			cmp.Or(f.sourceRoot, "the current directory"), filepath.Dir(file))
+	}
+	return nil
 }
 
 // addPage adds a process to the pages.

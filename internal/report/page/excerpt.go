@@ -1,6 +1,8 @@
 package page
 
 import (
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
@@ -9,7 +11,7 @@ import (
 )
 
 // addSource adds the lines of source that a site is about: of the function that it is attributed
-// to, or of the user's own code that called it.
+// to, or of the user's own code that called it. If the file is there, but not below the directory, it remembers that.
 func (b *builder) addSource(out *Site, s *growth.Site) {
 	if b.o.Sources == nil {
 		return
@@ -29,6 +31,13 @@ func (b *builder) addSource(out *Site, s *growth.Site) {
 			First: e.First, Lines: e.Lines, Changed: b.isLater(e.Modified),
 		}
 		return
+	}
+	for _, p := range places {
+		if p != nil && out.elsewhere == "" && filepath.IsAbs(p.File) {
+			if info, err := os.Stat(p.File); err == nil && info.Mode().IsRegular() {
+				out.elsewhere = p.File
+			}
+		}
 	}
 }
 

@@ -165,6 +165,8 @@ type Site struct {
 	Meaning string `json:"meaning"`
 	// Source is the lines around the one that allocates; nil if they are not shown.
 	Source *Source `json:"source,omitempty"`
+	// elsewhere is the file of the lines if it is here, but may not be shown; else "".
+	elsewhere string
 
 	key   identity.Key
 	label verdict.Site

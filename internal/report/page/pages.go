@@ -24,6 +24,15 @@ func (p *Pages) Add(g *growthreport.Report) error {
 	return nil
 }
 
+// SourceElsewhere returns the source file of the worst site if it is on this machine, but not below the directory whose
+// files may be shown; else "".
+func (p *Pages) SourceElsewhere() string {
+	if list := p.models[0].Sites; len(list) > 0 {
+		return list[0].elsewhere
+	}
+	return ""
+}
+
 // Document returns the page of all processes.
 func (p *Pages) Document() *Document {
 	p.models[0].Pooled = pool(p.models)

@@ -10,18 +10,26 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
 // Start prints the first commands that a user needs, with the newest recording of the directory.
 func (p Printer) Start(w io.Writer) error {
 	recording := cmp.Or(newestRecording("."), "DIR")
-	for _, line := range []string{
-		"heaplapse record -- CMD ARG…            run a program, and record what is in its heap",
-		fmt.Sprintf("heaplapse growth %-22s tell what grows, and whether it leaks", recording),
-		fmt.Sprintf("heaplapse report %-22s write a page with charts", recording+" -o report.html"),
-		"",
-		"heaplapse --help lists all commands.",
-	} {
+	commands := [][2]string{
+		{"record -- CMD ARG…", "run a program, and record what is in its heap"},
+		{"growth " + recording, "tell what grows, and whether it leaks"},
+		{"report " + recording + " -o report.html", "write a page with charts"},
+	}
+	width := 0
+	for _, c := range commands {
+		width = max(width, text.Width(c[0]))
+	}
+	var lines []string
+	for _, c := range commands {
+		lines = append(lines, "heaplapse "+text.Pad(c[0], width)+"  "+c[1])
+	}
+	for _, line := range append(lines, "", "heaplapse --help lists all commands.") {
 		if _, err := fmt.Fprintln(w, strings.Join(p.item(line), "\n")); err != nil {
 			return err
 		}
