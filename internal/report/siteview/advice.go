@@ -19,7 +19,8 @@ import (
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
 	// subject is what pattern matches: "function", "container", "resized" or "module" for a frame
-	// of the stack, "beside" for a module of a process that grows while its heap does not. See
+	// of the stack, "beside" for a module of a process that grows while its heap does not, "heap" for one that has a heap
+	// of its own. See
 	// advice.txt.
 	subject string
 	pattern *regexp.Regexp
@@ -67,8 +68,8 @@ func parseEntry(lines []string) (a advice, err error) {
 	}
 	subject, pattern, _ := strings.Cut(lines[0], " ")
 	subject, language, limited := strings.Cut(subject, "@")
-	if !slices.Contains([]string{"function", "container", "resized", "module", "beside"}, subject) {
-		return a, errors.New("want function, container, resized, module or beside")
+	if !slices.Contains([]string{"function", "container", "resized", "module", "beside", "heap"}, subject) {
+		return a, errors.New("want function, container, resized, module, beside or heap")
 	}
 	a = advice{subject: subject, text: lines[1], source: lines[2]}
 	if limited {
@@ -174,6 +175,18 @@ func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 		done := mallocOnly && strings.Contains(text, pythonMalloc)
 		if text != "" && !done {
 			return text
+		}
+	}
+	return ""
+}
+
+// OwnHeap names the heap of a process that is not in its snapshots, because its language has an allocator of its own, by
+// the modules that have such a heap; "" if there is none.
+func OwnHeap(s *symbolize.Symbols) string {
+	for _, a := range advices() {
+		if a.subject == "heap" &&
+			slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+			return a.text
 		}
 	}
 	return ""

@@ -106,5 +106,5 @@ func TestEveryAdviceHasASource(t *testing.T) {
 	_, err := parseAdvice("function a\ntext only\n")
 	require.ErrorContains(t, err, "want a pattern, the advice and its source")
 	_, err = parseAdvice("frame a\ntext\nhttps://x\n")
-	require.ErrorContains(t, err, "want function, container, resized, module or beside")
+	require.ErrorContains(t, err, "want function, container, resized, module, beside or heap")
 }
