@@ -108,3 +108,13 @@ func TestEveryAdviceHasASource(t *testing.T) {
 	_, err = parseAdvice("frame a\ntext\nhttps://x\n")
 	require.ErrorContains(t, err, "want function, container, resized, module, beside or heap")
 }
+
+func TestOwnHeap(t *testing.T) {
+	for module, want := range map[string]string{
+		"/usr/bin/node": "V8's heap", "/usr/lib/libnode.so.115": "V8's heap", "/opt/jdk/lib/server/libjvm.so": "the heap of Java",
+		"/usr/bin/nodewatch": "", "/usr/bin/python3.11": "",
+	} {
+		s := &symbolize.Symbols{Modules: []symbolize.Module{{Path: "/lib/libc.so.6"}, {Path: module}}}
+		require.Equal(t, want, OwnHeap(s), module)
+	}
+}
