@@ -118,8 +118,8 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	return p, nil
 }
 
-// programPath returns the path of the program by the name under which it was started: /usr/bin/redis-server may be a link
-// to a program that has another name. It returns the name alone if the path may not be read.
+// programPath returns the path of the program by the name under which it was started: /usr/bin/redis-server may be a
+// link to a program that has another name. It returns the name alone if the path may not be read.
 func programPath(pid int, info proc.Info) string {
 	var name string
 	if len(info.Command) > 0 {

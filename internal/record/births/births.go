@@ -196,8 +196,8 @@ func (p *Process) stack(t *samples.Table, site uint32) (string, error) {
 }
 
 // row returns what is known of a row; nil if that is nothing. What the row has beyond the samples of which something is
-// known counts as new. So no memory seems to be older than it is, and what was allocated before a snapshot never becomes
-// more.
+// known counts as new. So no memory seems to be older than it is, and what was allocated before a snapshot never
+// becomes more.
 func (b *Births) row(stack string, objects, bytes int64) (t births) {
 	if objects <= 0 || bytes <= 0 {
 		return nil

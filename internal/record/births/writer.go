@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Writer writes a snapshot, and behind each row when its memory was allocated. The first comment has all moments, so that
-// a reader knows between which ones what the others have was allocated.
+// Writer writes a snapshot, and behind each row when its memory was allocated. The first comment has all moments, so
+// that a reader knows between which ones what the others have was allocated.
 type Writer struct {
 	Out io.Writer
 	// Take returns that. It is called once, with the period in the first line; nil: it is not known.

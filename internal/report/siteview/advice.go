@@ -180,8 +180,8 @@ func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 	return ""
 }
 
-// OwnHeap names the heap of a process that is not in its snapshots, because its language has an allocator of its own, by
-// the modules that have such a heap; "" if there is none.
+// OwnHeap names the heap of a process that is not in its snapshots, because its language has an allocator of its own;
+// "" if there is none.
 func OwnHeap(s *symbolize.Symbols) string {
 	for _, a := range advices() {
 		if a.subject == "heap" &&

@@ -93,7 +93,8 @@ func existing(to *string, what string) pflag.Value {
 	}, "string"}
 }
 
-// eachExisting is the value of a flag that can be repeated, for files or directories that must exist. what is what each is.
+// eachExisting is the value of a flag that can be repeated, for files or directories that must exist. what is what each
+// is.
 type eachExisting struct {
 	to   *[]string
 	what string
