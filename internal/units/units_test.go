@@ -75,3 +75,12 @@ func TestParsePercent(t *testing.T) {
 		require.ErrorContains(t, err, "must be a non-negative number", text)
 	}
 }
+
+func TestRoundDown(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Millisecond, 19 * time.Millisecond: 10 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond,
+		99 * time.Millisecond: 50 * time.Millisecond, 100 * time.Millisecond: 100 * time.Millisecond, 7 * time.Second: 5 * time.Second,
+	} {
+		require.Equal(t, want, RoundDown(given), given)
+	}
+}

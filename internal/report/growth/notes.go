@@ -125,13 +125,15 @@ func (g *Report) unseen() string {
 	return fmt.Sprintf("a leak of less than %s per %s may be missed: %s", units.Bytes(rate), unit, g.closer())
 }
 
+const longer = "record for longer"
+
 // closer is what would show slower leaks.
 func (g *Report) closer() string {
 	const fine = 64 << 10 // bytes
 	if last := g.Series.Heads[g.Result.Last]; last.Format.Sampled() && last.Period > fine {
-		return "record for longer, with more samples (" + option.SamplePeriod + " 64KiB)"
+		return longer + ", with more samples (" + option.SamplePeriod + " 64KiB)"
 	}
-	return "record for longer"
+	return longer
 }
 
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -301,37 +300,23 @@ func (g *Report) Next() string {
 	return ""
 }
 
-// more advises how to get enough snapshots. Of a program that ends by itself there is no longer
-// recording.
+// more advises how to get enough snapshots. Of a program that ends by itself there is no longer recording.
 func (g *Report) more() string {
 	const wanted = 2 * growth.GoodPoints
 	m := g.Series.Manifest
-	switch {
-	case g.Result.Len() == 1 && len(g.Series.Heads) == 1:
+	if len(g.Series.Heads) == 1 {
 		return "name the directory of all snapshots, or record for longer"
-	case m == nil, m.Recording == nil, m.Recording.Method() == "":
-		return "record for longer"
+	}
+	if m == nil || m.Recording == nil || m.Recording.Method() != manifest.MethodRecord {
+		return longer
 	}
 	end := m.EndOf(g.Series.PID())
-	if end == nil || end.Status == nil || !end.Asked.IsZero() || m.Recording.Method() != manifest.MethodRecord {
-		return "record for longer"
+	if end == nil || end.Status == nil || !end.Asked.IsZero() {
+		return longer
 	}
 	ran := end.Time.Sub(m.Recording.Started)
-	return fmt.Sprintf("the program ran for %s: record it with %s %s", units.Duration(ran.Seconds()), option.Every, round(ran/wanted))
-}
-
-// round returns 10, 20 or 50 ms, or that times 10 and so on: the last one that is not longer than a time, but 10 ms at
-// the least.
-func round(t time.Duration) time.Duration {
-	out := 10 * time.Millisecond
-	for unit := out; unit <= t; unit *= 10 {
-		for _, factor := range []time.Duration{1, 2, 5} {
-			if factor*unit <= t {
-				out = factor * unit
-			}
-		}
-	}
-	return out
+	return fmt.Sprintf("the program ran for %s: record it with %s %s", units.Duration(ran.Seconds()), option.Every,
+		units.RoundDown(ran/wanted))
 }
 
 // settlement is what would decide whether what may leak does.
