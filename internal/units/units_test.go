@@ -81,6 +81,6 @@ func TestRoundDown(t *testing.T) {
 		0: 10 * time.Millisecond, 19 * time.Millisecond: 10 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond,
 		99 * time.Millisecond: 50 * time.Millisecond, 100 * time.Millisecond: 100 * time.Millisecond, 7 * time.Second: 5 * time.Second,
 	} {
-		require.Equal(t, want, RoundDown(given), given)
+		require.Equal(t, want, units.RoundDown(given), given)
 	}
 }

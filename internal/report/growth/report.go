@@ -175,18 +175,13 @@ func (g *Report) finding() string {
 	}
 	worst := g.worst()
 	if worst == nil {
-		return g.Result.Reason() + g.scope()
+		heap := siteview.OwnHeap(g.Symbols)
+		if g.Result.Why == verdict.NothingGrows && heap != "" {
+			return g.Result.Reason() + ", outside " + heap
+		}
+		return g.Result.Reason()
 	}
 	return g.Describe(worst).Headline() + " " + g.predicate()
-}
-
-// scope tells which memory of a process without a leak is not in the snapshots, because its language has a heap of its
-// own; "" if there is none.
-func (g *Report) scope() string {
-	if heap := siteview.OwnHeap(g.Symbols); heap != "" && g.Result.Why == verdict.NothingGrows {
-		return ", outside " + heap
-	}
-	return ""
 }
 
 // cause is the function through which most of the growth leaks; nil if there is none. It tells more
