@@ -2,6 +2,7 @@ package units_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
