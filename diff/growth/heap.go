@@ -55,12 +55,16 @@ func (j *judgement) heap(g *groups) heap {
 	return h
 }
 
-// residentPoints are the recorded sizes of the resident set, and those without the heap.
+// residentPoints are the recorded sizes of the resident set, and those without the heap. The size of the last snapshot is
+// left out if the process had freed memory before it was read: it is smaller than the heap, unlike the one before.
 func residentPoints(w *window, clock work, sizes []int64) (resident, outside trend.Points) {
 	resident = trend.Points{Growers: 1, Share: 1, EndUnseen: w.gap.still}
 	outside = resident
 	for i := w.First; i <= w.Last; i++ {
-		if rss, known := w.series.ResidentAt(i); known {
+		rss, known := w.series.ResidentAt(i)
+		n := len(outside.Live)
+		freed := i == w.Last && n > 0 && rss < sizes[i] && outside.Live[n-1] >= 0
+		if known && !freed {
 			resident.T = append(resident.T, w.time(i))
 			resident.Work = clock.appendTo(resident.Work, i-w.First)
 			resident.Live = append(resident.Live, float64(rss))

@@ -218,3 +218,18 @@ func TestWhatIsFreedMayStayResident(t *testing.T) {
 	require.False(t, j.ProcessGrows)
 	require.Equal(t, verdict.SeriesNoLeak, j.Verdict, j.Why)
 }
+
+// TestFreedBeforeTheResidentSetWasRead: the last size of a process that exits does not count if it is smaller than the
+// heap. Where the heap is larger all the time, as an estimate may be, it does.
+func TestFreedBeforeTheResidentSetWasRead(t *testing.T) {
+	for _, c := range []struct{ beyond, want int64 }{{10 << 20, 52 << 20}, {-1 << 20, 13 << 20}} {
+		dir := madeUp(t, 24, site{0x400100, func(i int) int { return (20 + i) << 20 }})
+		result := judge(t, withRSS(t, dir, 24, func(i int) int64 {
+			if i == 23 {
+				return 13 << 20
+			}
+			return int64(20+i)<<20 + c.beyond
+		}), "/nonexistent", growth.Options{})
+		require.Equal(t, c.want, result.LastRSS)
+	}
+}

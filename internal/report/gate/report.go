@@ -210,5 +210,8 @@ func (g *Report) with(s gate.Status) (out []*gate.Row) {
 
 // rest is the number of functions that the tables leave out.
 func (g *Report) rest() string {
+	if g.Unchanged == 0 {
+		return "every function changed"
+	}
 	return fmt.Sprintf("%s did not change", units.Count(g.Unchanged, "function"))
 }

@@ -72,12 +72,11 @@ func movedPart(r *gate.Row) string {
 		return ""
 	}
 	v := r.Values[0]
-	line := fmt.Sprintf("%s of it moved; the other %s is judged", units.SignedBytes(v.Moved)+unitOf(v),
-		units.SignedBytes(v.Rest())+unitOf(v))
+	moved, rest := units.SignedBytes(v.Moved)+unitOf(v), units.SignedBytes(v.Rest())+unitOf(v)
 	if names := neighbours(r); names != "" {
-		line += ": " + names + " changed by the opposite amount"
+		return fmt.Sprintf("of this, %s moved, by which %s changed in the opposite direction; the rest, %s, is judged", moved, names, rest)
 	}
-	return line
+	return fmt.Sprintf("of this, %s moved; the rest, %s, is judged", moved, rest)
 }
 
 // drifted reports whether the row regressed against the reference run, but not against the
