@@ -122,8 +122,8 @@ func (c *Converter) comments(head *series.Head) []string {
 	if c.o.Tool != "" {
 		out = append(out, "by: "+c.o.Tool)
 	}
-	if than := c.series.OlderThan(); than > 0 {
-		out = append(out, "only memory in use that was allocated more than "+than.String()+" before")
+	if ages := c.series.Ages(); ages != "" {
+		out = append(out, "only memory in use "+ages)
 	} else if !c.Has(AllocSpace) {
 		out = append(out, "no alloc_objects and alloc_space: the snapshots have no cumulative counts")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -84,6 +86,12 @@ func TestBirths(t *testing.T) {
 	assert.EqualValues(t, 50*1003, old["phase_3"])
 	assert.Zero(t, old["phase_4"])
 	assert.Zero(t, old["phase_2"])
+	after := born["phase_1_grows"][1].Sub(s.Clock.Times[0])
+	text, err = exec.Command("heaplapse", "top", out, "--snapshot", strconv.Itoa(last+1), "--older-than", age.String(),
+		"--born-after", after.String(), "-q").Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "phase_3")
+	assert.NotContains(t, string(text), "phase_1_grows", "%s was allocated before", after)
 	checkBornBefore(t, s.Heads[third].Path, s.Heads[last].Path)
 }
 
@@ -132,6 +140,7 @@ func phasesOf(t *testing.T, dir string) (index int, born map[string][2]time.Time
 		}
 		born = map[string][2]time.Time{}
 		for row, births := range snap.Births {
+			births = slices.DeleteFunc(births, func(b heapfile.Birth) bool { return b.Objects == 0 })
 			for _, id := range symbols.Stack(snap.Samples[row].Stack) {
 				if l := symbols.Locations[id]; len(l.Frames) > 0 && strings.HasPrefix(l.Frames[0].Function, "phase_") {
 					born[l.Frames[0].Function] = [2]time.Time{births[0].Before, births[len(births)-1].Before}

@@ -58,7 +58,7 @@ standard output.
 	})
 	convertFormats.Complete(cmd)
 	flagset.SampleTypes.Complete(cmd)
-	help.Levels(cmd, "older-than merge delta diff output format sample process focus",
+	help.Levels(cmd, "older-than born-after merge delta diff output format sample process focus",
 		"ignore max-samples demangle binary sysroot debug-dir debuginfod")
 	return cmd
 }

@@ -38,6 +38,7 @@ processes, it lists all, and the functions of the largest.
 
   heaplapse top DIR
   heaplapse top DIR --older-than 10m    what has been in use for ten minutes and longer
+  heaplapse top DIR --older-than 10m --born-after 5m    the same, without what was loaded at the start
   heaplapse top DIR --snapshot 12 --top 5`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
@@ -56,7 +57,7 @@ processes, it lists all, and the functions of the largest.
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
-	help.Levels(cmd, "snapshot older-than sample process focus ignore top output format",
+	help.Levels(cmd, "snapshot older-than born-after sample process focus ignore top output format",
 		"strict demangle binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
@@ -93,7 +94,8 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
-	top.Limit, top.Processes, top.OlderThan = f.limit, processes, f.OlderThan
+	top.Limit, top.Processes = f.limit, processes
+	top.OlderThan, top.BornAfter, top.Ages = source.OlderThan, source.BornAfter, in.Ages()
 	top.Style = f.Style.On(a.Out, !f.ToStdout())
 	return f.Render(a.Out, top)
 }

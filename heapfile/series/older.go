@@ -3,6 +3,8 @@ package series
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -17,8 +19,21 @@ var ErrBirths = errors.New("the file was changed after it was written")
 
 var errNoTimes = errors.New("the times of the snapshots are not known")
 
-// OlderThan returns that of the options with which the series was opened.
-func (s *Series) OlderThan() time.Duration { return s.than }
+// Ages tells in words which memory the snapshots have, by the options with which the series was opened: "that was
+// allocated more than 10m0s before"; "" if it is all.
+func (s *Series) Ages() string {
+	var limits []string
+	if s.than > 0 {
+		limits = append(limits, "more than "+s.than.String()+" before")
+	}
+	if s.after > 0 {
+		limits = append(limits, "later than "+s.after.String()+" after the first snapshot")
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return "that was allocated " + strings.Join(limits, ", and ")
+}
 
 // Moment returns the time before which the memory of a snapshot was allocated, as its births tell it: a
 // moment after that of the snapshot. It is the time of the snapshot if there are no births.
@@ -57,14 +72,14 @@ func (s *Series) BornBefore(t time.Time) *Series {
 // Limit is the time of BornBefore, or zero.
 func (s *Series) Limit() time.Time { return s.before }
 
-// hasLimit reports whether only older memory counts.
-func (s *Series) hasLimit() bool { return s.than > 0 || !s.before.IsZero() }
+// hasLimit reports whether only memory of some ages counts.
+func (s *Series) hasLimit() bool { return s.than > 0 || s.after > 0 || !s.before.IsZero() }
 
-// older returns the part of a snapshot that is older than the limits, at the least: of what was allocated between two
-// snapshots, the later one counts. It has no cumulative counts. Rows of which the time is not known, such as mappings,
-// are left out.
+// older returns the part of a snapshot that is certainly within the limits: of what was allocated between two
+// snapshots, both count. It has no cumulative counts. Rows of which the time is not known, such as mappings, are left
+// out.
 func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
-	if s.than == 0 && s.Clock.Source.IsTime() && !s.Clock.Times[snap.Index].After(s.before) {
+	if s.than == 0 && s.after == 0 && s.Clock.Source.IsTime() && !s.Clock.Times[snap.Index].After(s.before) {
 		return snap, nil
 	}
 	if len(snap.Births) == 0 && snap.Completeness.Estimate.InuseBytes > 0 {
@@ -77,13 +92,14 @@ func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
 	if !s.before.IsZero() && s.before.Before(last) {
 		last = s.before
 	}
+	first := s.firstAfter(snap)
 	head := *snap.Head
 	head.HasTotal, head.Completeness = false, heapfile.Completeness{}
 	old := &Snapshot{Head: &head, Samples: snap.Samples[:0], Stacks: snap.Stacks}
 	for i, row := range snap.Samples {
 		row.Counts = heapfile.Counts{}
 		for _, b := range snap.Births[i] {
-			if !b.Before.After(last) {
+			if !b.Before.After(last) && !b.Before.Before(first) {
 				row.InuseObjects, row.InuseBytes = row.InuseObjects+b.Objects, row.InuseBytes+b.Bytes
 			}
 		}
@@ -95,4 +111,27 @@ func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
 	}
 	head.Rows = len(old.Samples)
 	return old, nil
+}
+
+// firstAfter returns the first moment before which no memory counts that was allocated before the limit of BornAfter:
+// that after the first moment which is not before the limit.
+func (s *Series) firstAfter(snap *Snapshot) (first time.Time) {
+	if s.after == 0 {
+		return first
+	}
+	limit := s.Clock.Times[0].Add(s.after)
+	var moments []time.Time
+	for _, births := range snap.Births {
+		for _, b := range births {
+			if !b.Before.Before(limit) {
+				moments = append(moments, b.Before)
+			}
+		}
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	moments = slices.CompactFunc(moments, time.Time.Equal)
+	if len(moments) < 2 {
+		return s.Clock.Times[snap.Index].Add(time.Hour) // none is certainly younger
+	}
+	return moments[1]
 }

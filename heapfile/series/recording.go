@@ -172,7 +172,7 @@ func (r *Recording) series(process int, o Options) *Series {
 	return &Series{
 		Process: p, Others: slices.Delete(slices.Clone(r.Processes), process, process+1),
 		Stacks: &StackTable{}, Symbols: map[Place]heapfile.Symbol{},
-		files: p.files, found: r.found, check: o.Check, than: o.OlderThan,
+		files: p.files, found: r.found, check: o.Check, than: o.OlderThan, after: o.BornAfter,
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *Series) readAll(r *Recording, o Options) (*Series, error) {
 	s.Clock = newClock(s.Heads, s.useManifest(r.known.of(s.files[0])))
 	s.Triggers = inferTriggers(s.Heads, s.Clock)
 	for _, h := range s.Heads {
-		h.HasAlloc = h.HasAlloc && s.than == 0
+		h.HasAlloc = h.HasAlloc && !s.hasLimit()
 	}
 	s.warn()
 	return s, nil

@@ -37,8 +37,9 @@ type Options struct {
 	// the number of all files.
 	Progress func(done, all int)
 	// OlderThan, if not 0, leaves out of the snapshots that [Series.All] and [Series.Read] return what was allocated
-	// less than that before them. Visit gets whole snapshots.
-	OlderThan time.Duration
+	// less than that before them, and BornAfter, if not 0, what was allocated earlier than that after the first snapshot,
+	// such as when the program started. Visit gets whole snapshots.
+	OlderThan, BornAfter time.Duration
 	// Visit, if not nil, is called with each snapshot in order while it is read. The Samples are
 	// valid only until Visit returns. Clock and Warnings of the series are not known yet.
 	Visit func(*Snapshot) error
@@ -85,6 +86,7 @@ type Series struct {
 	found    []sourceFile           // all, in the order in which they were found
 	check    func(more int64) error // may be nil
 	than     time.Duration          // of Options.OlderThan
+	after    time.Duration          // of Options.BornAfter
 	before   time.Time              // of BornBefore; zero: no limit
 	// recording is closed with the series; may be nil.
 	recording *Recording

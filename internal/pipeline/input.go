@@ -54,8 +54,8 @@ type Source struct {
 	Check func(more int64) error
 	// Symbols complements a bundle, which has no cache.
 	Symbols symbolize.Options
-	// OlderThan, if not 0, leaves out what was allocated less than that before a snapshot.
-	OlderThan time.Duration
+	// OlderThan and BornAfter are those of [series.Options].
+	OlderThan, BornAfter time.Duration
 	// Focus and Ignore, if not nil, select stacks.
 	Focus, Ignore *regexp.Regexp
 }
@@ -174,7 +174,7 @@ func (p *Pipeline) reading(
 	update, end := p.progress("reading snapshots")
 	defer end()
 	return open(series.Options{
-		Process: o.Process, OlderThan: o.OlderThan, Visit: visit, Check: o.Check, Progress: update,
+		Process: o.Process, OlderThan: o.OlderThan, BornAfter: o.BornAfter, Visit: visit, Check: o.Check, Progress: update,
 	})
 }
 

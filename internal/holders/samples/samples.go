@@ -161,8 +161,11 @@ func (t *Table) readLive(pointer, most uint64) error {
 		t.add(b[:n])
 		at, left = at+n, left-n
 	}
-	slices.SortFunc(t.Live, func(a, b Sample) int {
-		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Address, b.Address))
+	slices.SortFunc(t.Live, func(a, b Sample) int { // there may be a million
+		if a.Number != b.Number {
+			return cmp.Compare(a.Number, b.Number)
+		}
+		return cmp.Compare(a.Address, b.Address)
 	})
 	t.Live = slices.CompactFunc(t.Live, func(a, b Sample) bool { return a.Address == b.Address })
 	return nil

@@ -60,10 +60,11 @@ const (
 )
 
 // Take reads the live samples. period is the mean number of bytes between samples. If they were read a moment ago, and
-// that took long, or cannot be read for the first time, because the process has ended, it returns what was read last.
-// It returns nil if that is nothing, or too long ago.
+// that took long, or the process has ended, it returns what was read last. It returns nil if that is nothing, or too
+// long ago.
 func (p *Process) Take(period int64) *Births {
-	now, again := time.Now(), p.last
+	now := time.Now()
+	patience := max(leastPatience, p.last.span(now)/patiencePart)
 	if !now.Before(p.next) {
 		runtime.LockOSThread() // whose time counts
 		began := threadTime()
@@ -77,26 +78,39 @@ func (p *Process) Take(period int64) *Births {
 			p.last = b
 			return b
 		}
-		p.last = nil // most of it may have been freed at the next snapshot
-		if errors.Is(err, samples.ErrLimit) {
-			return nil
+		if errors.Is(err, samples.ErrLimit) || errors.Is(err, samples.ErrMalformed) {
+			p.last = nil
 		}
+		patience = math.MaxInt64 // else it has ended, and this is its last snapshot
 	}
-	if again == nil {
+	if p.last == nil {
 		return nil
 	}
-	return again.later(now)
+	return p.last.later(now, patience)
+}
+
+// What was read last counts for another time of at least this, and this part of the recording.
+const (
+	leastPatience = time.Second
+	patiencePart  = 8
+)
+
+// span returns the time since the first moment.
+func (b *Births) span(now time.Time) time.Duration {
+	if b == nil {
+		return 0
+	}
+	return now.Sub(b.marks[0].at)
 }
 
 // later returns what is known of a snapshot at which the samples were not read; nil if it is too late. What a row has
 // beyond those that were read was allocated since. What was freed since, and allocated again, seems to be older than it
 // is, by the time since then at most.
-func (b *Births) later(now time.Time) *Births {
-	const part = 8 // of the time of the recording
+func (b *Births) later(now time.Time, patience time.Duration) *Births {
 	since := mark{math.MaxUint32, now.Truncate(time.Millisecond)}
 	list := slices.Clip(b.marks)
 	read := list[len(list)-1].at
-	if now.Sub(read) > max(time.Second, now.Sub(list[0].at)/part) {
+	if now.Sub(read) > patience {
 		return nil
 	}
 	if since.at.After(read) {

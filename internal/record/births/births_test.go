@@ -169,7 +169,7 @@ func TestLate(t *testing.T) {
 		sites:  map[string][]sample{"0x1": {{7, 10, 1000}, {12, 10, 1000}, {13, 20, 2000}}, "0x2": {{3, 4, 400}}},
 		before: map[string][]sample{"0x2": {{2, 4, 400}, {3, 4, 400}}}, // 2 had been freed
 	}
-	b := last.later(start.Add(2 * time.Second))
+	b := last.later(start.Add(2*time.Second), time.Hour)
 	for row, want := range map[string]string{
 		"0x1 50 6000": "# births 1795676287000:10:1000 1795676288000:30:3000 1795676289000:10:2000\n",
 		"0x1 20 2000": "# births 1795676287000:10:1000 1795676288000:10:1000\n",
@@ -186,30 +186,27 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestTooLate: what was read too long ago does not count. What was freed since, and allocated again, would seem to be old.
-func TestTooLate(t *testing.T) {
-	last := &Births{marks: marks{{10, start}, {20, start.Add(time.Hour)}}}
-	assert.NotNil(t, last.later(start.Add(time.Hour+8*time.Minute)))
-	assert.Nil(t, last.later(start.Add(time.Hour+9*time.Minute)))
-	last = &Births{marks: marks{{10, start}}}
-	assert.NotNil(t, last.later(start.Add(time.Second)), "a short recording has its last snapshot")
-	assert.Nil(t, last.later(start.Add(2*time.Second)))
-}
+// TestReadAgain: what was read last counts for some time, in which the samples are not read again. After that it does
+// not: what was freed since, and allocated again, would seem to be old.
+func TestReadAgain(t *testing.T) {
+	last := func(ago time.Duration) *Births {
+		return &Births{marks: marks{{10, time.Now().Add(-80 * time.Hour)}, {20, time.Now().Add(-ago)}}}
+	}
+	resting := func(ago time.Duration) *Process {
+		return &Process{last: last(ago), next: time.Now().Add(time.Hour)}
+	}
+	p := resting(9 * time.Hour)
+	assert.NotNil(t, p.Take(131072))
+	assert.NotNil(t, p.Take(131072))
+	assert.Nil(t, resting(11*time.Hour).Take(131072))
+	assert.Nil(t, (&Process{next: time.Now().Add(time.Hour)}).Take(131072), "nothing was ever read")
 
-// TestReadingFails: what was read last counts for the snapshot at which the process has ended, but not for others. If
-// there are too many samples, it never counts.
-func TestReadingFails(t *testing.T) {
-	last := &Births{marks: marks{{10, time.Now().Add(-100 * time.Hour)}, {20, time.Now()}}}
-	p := Process{last: last, Memory: fails{unix.ESRCH}}
-	assert.NotNil(t, p.Take(131072))
-	assert.Nil(t, p.Take(131072))
-	p = Process{last: last, Memory: fails{samples.ErrLimit}}
-	assert.Nil(t, p.Take(131072))
-	p = Process{last: last, next: time.Now().Add(time.Hour)}
-	assert.NotNil(t, p.Take(131072), "they were read a moment ago")
-	assert.NotNil(t, p.Take(131072))
-	p = Process{next: time.Now().Add(time.Hour)}
-	assert.Nil(t, p.Take(131072), "nothing was ever read")
+	p = &Process{last: last(11 * time.Hour), Memory: fails{unix.ESRCH}}
+	assert.NotNil(t, p.Take(131072), "it is the last snapshot of a process that has ended")
+	p.Memory = fails{samples.ErrLimit}
+	assert.Nil(t, p.Take(131072), "there are too many samples")
+	p.Memory = fails{unix.ESRCH}
+	assert.Nil(t, p.Take(131072), "and then what was read before does not count any more")
 }
 
 // fails is memory that cannot be read.

@@ -39,8 +39,9 @@ type Top struct {
 	Processes []pipeline.ProcessSnapshot
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
-	// OlderThan is set if younger memory was left out.
-	OlderThan time.Duration
+	// OlderThan and BornAfter are set if younger or older memory was left out, and Ages tells that in words.
+	OlderThan, BornAfter time.Duration
+	Ages                 string
 	text.Style
 
 	symbols *symbolize.Symbols
@@ -138,8 +139,8 @@ func (t *Top) Text(w io.Writer) error {
 	p := &text.Printer{W: w, Links: siteview.Links(t.Style, t.symbols)}
 	t.processTable(p)
 	age := ""
-	if t.OlderThan > 0 {
-		age = " that was allocated more than " + t.OlderThan.String() + " before"
+	if t.Ages != "" {
+		age = " " + t.Ages
 	}
 	p.Linef("%s: %s of %s%s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type, age)
 	rows := text.FirstRows(t.Rows, t.Limit)
@@ -216,11 +217,12 @@ func (t *Top) JSON(w io.Writer) error {
 		Sample    convert.SampleType     `json:"sample"`
 		Total     int64                  `json:"total"`
 		OlderThan float64                `json:"older_than_seconds,omitempty"`
+		BornAfter float64                `json:"born_after_seconds,omitempty"`
 		Processes []topProcessJSON       `json:"processes"`
 		Rows      []TopRow               `json:"rows"`
 		Unnamed   []siteview.UnnamedJSON `json:"unnamed"`
 	}{
-		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.processesJSON(),
+		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.BornAfter.Seconds(), t.processesJSON(),
 		append([]TopRow{}, t.Rows...),
 		siteview.Unnamed{Unnamed: t.Unnamed}.JSON(),
 	})

@@ -28,8 +28,9 @@ type Stacks struct {
 	Symbols
 	filter
 	// Ages is set before Add by commands that can leave young memory out.
-	Ages      bool
-	OlderThan time.Duration
+	Ages bool
+
+	olderThan, bornAfter time.Duration
 }
 
 // Add adds the flags.
@@ -38,8 +39,10 @@ func (f *Stacks) Add(cmd *cobra.Command) {
 		f.Series.Define(flags)
 		f.filter.define(flags)
 		if f.Ages {
-			flags.Var(Time(&f.OlderThan, 0), "older-than",
+			flags.Var(Time(&f.olderThan, 0), "older-than",
 				"count only memory in use that was allocated more than `TIME` before the snapshot, like 10m")
+			flags.Var(Time(&f.bornAfter, 0), "born-after",
+				"count only memory in use that was allocated later than `TIME` after the first snapshot: not at the start")
 		}
 	})
 	f.Symbols.Add(cmd)
@@ -51,7 +54,7 @@ func (f *Stacks) Source() (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Focus, o.Ignore, o.OlderThan = f.focus, f.ignore, f.OlderThan
+	o.Focus, o.Ignore, o.OlderThan, o.BornAfter = f.focus, f.ignore, f.olderThan, f.bornAfter
 	return o, nil
 }
 
