@@ -58,8 +58,8 @@ standard output.
 	})
 	convertFormats.Complete(cmd)
 	flagset.SampleTypes.Complete(cmd)
-	help.Levels(cmd, "older-than born-after merge delta diff output format sample process focus",
-		"ignore max-samples demangle binary sysroot debug-dir debuginfod")
+	help.Levels(cmd, "older-than merge delta diff output format sample process focus",
+		"born-after ignore demangle binary sysroot debug-dir debuginfod")
 	return cmd
 }
 
