@@ -58,7 +58,7 @@ processes, it lists all, and the functions of the largest.
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
 	help.Levels(cmd, "snapshot older-than born-after sample process focus ignore top output format",
-		"strict demangle binary sysroot debug-dir debuginfod perf-map")
+		"demangle binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
 
