@@ -38,7 +38,7 @@ processes, it lists all, and the functions of the largest.
 
   heaplapse top DIR
   heaplapse top DIR --older-than 10m    what has been in use for ten minutes and longer
-  heaplapse top DIR --older-than 10m --born-after 5m    the same, without what was loaded at the start
+  heaplapse top DIR --older-than 10m --born-after 5m    not what was loaded at the start
   heaplapse top DIR --snapshot 12 --top 5`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
@@ -57,8 +57,8 @@ processes, it lists all, and the functions of the largest.
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
-	help.Levels(cmd, "snapshot older-than born-after sample process focus ignore top output format",
-		"demangle binary sysroot debug-dir debuginfod perf-map")
+	help.Levels(cmd, "snapshot older-than born-after sample process focus top output format",
+		"ignore demangle binary sysroot debug-dir debuginfod perf-map")
 	return cmd
 }
 

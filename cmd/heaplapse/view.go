@@ -49,7 +49,7 @@ to it.
 		flags.StringVar(&f.sourceRoot, "source-root", "", "show source files below `DIR` (default: the current directory; for a bundle: none)")
 	})
 	help.Levels(cmd, "older-than born-after process focus ignore port no-browser source-root",
-		"strict demangle keep-allocator-frames binary sysroot debug-dir debuginfod perf-map no-cache")
+		"demangle keep-allocator-frames binary sysroot debug-dir debuginfod perf-map no-cache")
 	return cmd
 }
 
