@@ -55,8 +55,8 @@ func (j *judgement) heap(g *groups) heap {
 	return h
 }
 
-// residentPoints are the recorded sizes of the resident set, and those without the heap. The size of the last snapshot is
-// left out if the process had freed memory before it was read: it is smaller than the heap, unlike the one before.
+// residentPoints are the recorded sizes of the resident set, and those without the heap. The size of the last snapshot
+// is left out if the process had freed memory before it was read: it is smaller than the heap, unlike the one before.
 func residentPoints(w *window, clock work, sizes []int64) (resident, outside trend.Points) {
 	resident = trend.Points{Growers: 1, Share: 1, EndUnseen: w.gap.still}
 	outside = resident
