@@ -28,11 +28,20 @@ func groupsOf(c *curves, symbols *symbolize.Symbols, blamer *class.Blamer, o Opt
 	g := groups{visible: slices.Clone(c.visible)}
 	keys, suppressor := group.NewKeys(symbols, blamer, o.GroupBy), group.NewSuppressor(symbols, o.Suppressions)
 	suppressed := make([]int64, len(c.visible))
+	// What a language maps for a heap of its own is a part of what is not recorded.
+	partOfHeap := func(path symbolize.SiteID) bool {
+		return c.series.OwnHeap() != "" && blamer.Mapped(symbols.Stack(symbols.SiteStack(path)))
+	}
 	var index group.Index
 	for i, gained := range c.gained {
 		path := symbolize.SiteID(i)
 		if !o.Filter.Keep(symbols.SiteStack(path)) {
 			addVisible(g.visible, c.column(path), -1)
+			continue
+		}
+		if partOfHeap(path) {
+			addVisible(g.visible, c.column(path), -1)
+			addVisible(suppressed, c.column(path), 1)
 			continue
 		}
 		g.kept++

@@ -132,10 +132,10 @@ func (r *Result) reason() verdict.Reason {
 		return verdict.OnlySmallSitesGrow
 	case r.Total.Label.IsLeak():
 		return verdict.OnlyHeapGrows
-	case r.ProcessGrows:
-		return verdict.OnlyProcessGrows
 	case r.OwnHeap != "":
 		return verdict.HeapMissing
+	case r.ProcessGrows:
+		return verdict.OnlyProcessGrows
 	case r.Tested == 0 && r.FirstHeap == 0 && r.LastHeap == 0:
 		return verdict.NothingRecorded
 	case r.Workers > 0:

@@ -220,8 +220,10 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 
 // Shutdown returns when the program began to end: the recorder sent it a signal that ends programs,
 // or it was about to run its exit handlers. It is zero if that is unknown, or if the program ran on
-// for longer than it was recorded before: it may have handled the signal otherwise.
+// for longer than it was recorded before: it may have handled the signal otherwise. The recorder itself may have kept
+// it waiting for a look at what holds the memory.
 func (s *Series) Shutdown() time.Time {
+	const look = 3 * time.Second // the wait, and what the machine adds
 	if s.Manifest == nil || s.Clock.Source != ClockManifest {
 		return time.Time{}
 	}
@@ -231,7 +233,7 @@ func (s *Series) Shutdown() time.Time {
 		if began.IsZero() && e.PID == s.PID() { // others run on
 			began = e.Leaving
 		}
-		if !began.IsZero() && e.Time.Sub(began) <= began.Sub(s.Clock.Times[0]) {
+		if !began.IsZero() && e.Time.Sub(began) <= max(look, began.Sub(s.Clock.Times[0])) {
 			return began
 		}
 	}

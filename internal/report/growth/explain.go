@@ -195,7 +195,7 @@ func meaning(s *growth.Site) (what, chance string) {
 func Meaning(s *growth.Site) string { return text.Sentences(meaning(s)) }
 
 // Meaning explains the verdict on the series in at most two sentences.
-func (g *Report) Meaning() string { return text.Sentences(g.Result.Reason(), g.chance()) }
+func (g *Report) Meaning() string { return text.Sentences(g.reason(), g.chance()) }
 
 // Labels are the verdicts on sites and their meanings, in order.
 func Labels() (out [][2]string) {
@@ -212,9 +212,5 @@ func (g *Report) survival(s *growth.Site) []string {
 	if len(cohorts) < 2 {
 		return nil
 	}
-	width := g.width()
-	if width > 0 {
-		width -= explainedWidth
-	}
-	return siteview.Survival(g.Ages.Ends, cohorts, width)
+	return siteview.Survival(g.Ages.Ends, cohorts, max(0, g.width()-explainedWidth))
 }

@@ -190,7 +190,7 @@ func (g *Report) JSON(w io.Writer) error {
 	unit, factor := g.RateUnit()
 	r, external := g.Result, g.evidenceJSON()
 	out := resultJSON{
-		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Reason(), Next: g.Next(),
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: g.reason(), Next: g.Next(),
 		Reason: r.Why.String(), DataMissing: r.Why.DataMissing(),
 		BytesPerHour: g.perHour(r.Total.Slope), LeastSeen: g.perHour(r.LeastRateSeen),
 		Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,

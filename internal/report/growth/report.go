@@ -175,13 +175,17 @@ func (g *Report) finding() string {
 	}
 	worst := g.worst()
 	if worst == nil {
-		heap := siteview.OwnHeap(g.Symbols)
-		if g.Result.Why == verdict.NothingGrows && heap != "" {
-			return g.Result.Reason() + ", outside " + heap
-		}
-		return g.Result.Reason()
+		return g.reason()
 	}
 	return g.Describe(worst).Headline() + " " + g.predicate()
+}
+
+// reason is that of the verdict. NO-LEAK tells which heap is not in the snapshots.
+func (g *Report) reason() string {
+	if heap := siteview.OwnHeap(g.Symbols); heap != "" && g.Result.Why == verdict.NothingGrows {
+		return g.Result.Reason() + ", outside " + heap
+	}
+	return g.Result.Reason()
 }
 
 // cause is the function through which most of the growth leaks; nil if there is none. It tells more
@@ -261,27 +265,27 @@ func (g *Report) likeWorst() (n int) {
 	return n
 }
 
+// remedies are what to do if data are missing.
+var remedies = map[verdict.Reason]string{
+	verdict.OthersTooShort:  "ask again later, or record for longer",
+	verdict.ProgramsMissing: "record them, too (" + option.FollowChildren + ")",
+	verdict.MayReplace:      "record until all that was there before has been replaced",
+	verdict.NotCollected:    "record for four minutes, or until these buffers have grown by " + units.Bytes(class.CollectedLater),
+	verdict.HeapMissing:     "take the heap profiles of its net/http/pprof (heaplapse scrape)",
+	verdict.WorkersMissing:  "record the workers, too (without " + option.MainOnly + ")",
+}
+
 // Next is what to do about the worst site, or about growth outside the heap, or to get a verdict;
 // it may be empty.
 func (g *Report) Next() string {
 	if g.Result.Verdict == verdict.SeriesUndecided && !g.Result.Why.DataMissing() {
 		return g.settlement()
 	}
-	switch g.Result.Why {
-	case verdict.TooFewSnapshots:
+	if g.Result.Why == verdict.TooFewSnapshots {
 		return g.more()
-	case verdict.OthersTooShort:
-		return "ask again later, or record for longer"
-	case verdict.ProgramsMissing:
-		return "record them, too (" + option.FollowChildren + ")"
-	case verdict.MayReplace:
-		return "record until all that was there before has been replaced"
-	case verdict.NotCollected:
-		return "record for four minutes, or until these buffers have grown by " + units.Bytes(class.CollectedLater)
-	case verdict.HeapMissing:
-		return "take the heap profiles of its net/http/pprof (heaplapse scrape)"
-	case verdict.WorkersMissing:
-		return "record the workers, too (without " + option.MainOnly + ")"
+	}
+	if advice := remedies[g.Result.Why]; advice != "" {
+		return advice
 	}
 	if s, v := g.named(); s != nil {
 		if advice := g.Advice(s, v); advice != "" {
@@ -297,19 +301,18 @@ func (g *Report) Next() string {
 
 // more advises how to get enough snapshots. Of a program that ends by itself there is no longer recording.
 func (g *Report) more() string {
-	const wanted = 2 * growth.GoodPoints
-	m := g.Series.Manifest
-	if len(g.Series.Heads) == 1 {
+	const wanted = 5 * growth.GoodPoints // most of the time may be a start
+	end := g.Series.Process.End
+	switch {
+	case len(g.Series.Heads) == 1:
 		return "name the directory of all snapshots, or record for longer"
-	}
-	if m == nil || m.Recording == nil || m.Recording.Method() != manifest.MethodRecord {
+	case end == nil, end.Status == nil, !end.Asked.IsZero(), g.Series.Method() != manifest.MethodRecord:
 		return longer
 	}
-	end := m.EndOf(g.Series.PID())
-	if end == nil || end.Status == nil || !end.Asked.IsZero() {
-		return longer
+	ran := end.Time.Sub(g.Series.Manifest.Recording.Started)
+	if began := g.Series.Shutdown(); !began.IsZero() {
+		ran -= end.Time.Sub(began)
 	}
-	ran := end.Time.Sub(m.Recording.Started)
 	return fmt.Sprintf("the program ran for %s: record it with %s %s", units.Duration(ran.Seconds()), option.Every,
 		units.RoundDown(ran/wanted))
 }
