@@ -19,10 +19,11 @@ import (
 
 type attachFlags struct {
 	record.AttachOptions
-	every, holdersEvery     flagset.Interval
-	samplePeriod, keepBytes flagset.Size
-	detachOnly, noBundle    bool
-	scope                   scopeFlags
+	every, holdersEvery  flagset.Interval
+	samplePeriod         flagset.PositiveSize
+	keepBytes            flagset.Size
+	detachOnly, noBundle bool
+	scope                scopeFlags
 }
 
 func (a *app) attachCommand() *cobra.Command {

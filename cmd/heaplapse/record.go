@@ -28,10 +28,11 @@ import (
 
 type recordFlags struct {
 	record.Options
-	every, holdersEvery                             flagset.Interval
-	everyAlloc, everyInuse, samplePeriod, keepBytes flagset.Size
-	dryRun, bundle, noBundle, orFail                bool
-	scope                                           scopeFlags
+	every, holdersEvery               flagset.Interval
+	samplePeriod                      flagset.PositiveSize
+	everyAlloc, everyInuse, keepBytes flagset.Size
+	dryRun, bundle, noBundle, orFail  bool
+	scope                             scopeFlags
 }
 
 // keepBytes is the default of --keep-bytes.

@@ -189,6 +189,7 @@ record                                   | 125 no command given: heaplapse recor
 record --out x -- ls                     | 125 unknown flag: --out: did you mean --output?; see heaplapse record --help
 record --engine valgrind -- ls           | 125 --engine valgrind: want builtin, tcmalloc, jemalloc or auto; see heaplapse record --help
 record --every often -- ls               | 125 --every often: want auto, 0, or a time such as 30s or 5m; see heaplapse record --help
+record --sample-period 0 -- ls           | 125 --sample-period 0: want a size such as 64KiB, or 1, which records every allocation; see heaplapse record --help
 record --keep -4 -- ls                   | 125 --keep -4: want a whole number, 0 or more; see heaplapse record --help
 record --keep-bytes 1XB -- ls            | 125 --keep-bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse record --help
 record --library nofile.so -- ls         | 125 --library nofile.so: does not exist here: want the path of a library of tcmalloc or jemalloc; see heaplapse record --help

@@ -36,7 +36,11 @@ func Read(pid int) (Info, bool) {
 	}
 	p := Info{Parent: parent, Started: bootTime().Add(time.Duration(ticks) * time.Second / 100)}
 	if line, err := os.ReadFile(dir + "cmdline"); err == nil && len(line) > 0 {
-		p.Command = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+		text := strings.TrimSuffix(string(line), "\x00")
+		if strings.HasSuffix(text, "\x00\x00") { // the rest of the arguments that a title has replaced
+			text = strings.TrimRight(text, "\x00")
+		}
+		p.Command = strings.Split(text, "\x00")
 	}
 	p.Exe, _ = os.Readlink(dir + "exe")
 	return p, true

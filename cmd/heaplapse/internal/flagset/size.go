@@ -31,3 +31,17 @@ func (s *Size) String() string { return s.text }
 
 // Type is that of a text in the help.
 func (s *Size) Type() string { return "size" }
+
+// PositiveSize is the value of a flag that is a size of at least a byte.
+type PositiveSize struct{ Size }
+
+// Set implements pflag.Value.
+func (s *PositiveSize) Set(text string) error {
+	if err := s.Size.Set(text); err != nil {
+		return err
+	}
+	if s.Bytes == 0 {
+		return errors.New("want a size such as 64KiB, or 1, which records every allocation")
+	}
+	return nil
+}
