@@ -205,7 +205,10 @@ class Case:
             ended = time.monotonic()
             alive = state(pid) not in ("", "Z")
             if alive:
-                os.kill(pid, signal.SIGKILL)
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:  # it has ended meanwhile, and is late
+                    alive = False
             self.fs.go()
             try:
                 status = recorder.wait(60)
