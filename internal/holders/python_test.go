@@ -99,6 +99,7 @@ var held = map[string]string{
 	"object":                 "module __main__.OBJECTS (list, 60) → […] (__main__.Item)",
 	"attribute":              "module __main__.OBJECTS (list, 60) → […] (__main__.*).payload (bytes)",
 	"late attribute":         "module __main__.OBJECTS (list, 60) → […] (__main__.Late).added (bytes)",
+	"known attributes":       "module __main__.KNOWN (list, 30) → […] (__main__.Known).body (bytearray)",
 	"wide":                   "module __main__.MANY (list, 30) → […] (__main__.Wide).last (list, 1)",
 	"looks like":             "module __main__.OPTIONS (list, 30) → […] (__main__.Option).value (list, 1)",
 	"list like int":          "module __main__.LISTS (list, 90) → […] (list, 3) → […] (bytearray)",

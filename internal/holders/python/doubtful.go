@@ -89,7 +89,11 @@ func (in *Interpreter) objectParts(d *doubts, o object) {
 	if o.weakOffset > 0 && !o.kind.isWeakRef() {
 		d.Add(o.address+uint64(o.weakOffset), o.address+uint64(o.weakOffset)+8)
 	}
-	if at, _ := in.valuesPointer(o, d.word); at != 0 {
+	at, _ := in.valuesPointer(o, d.word)
+	if (in.minor == 11 || in.minor == 12) && o.kind == dictKind {
+		at = o.address + dictValues // those of the object whose attributes it has
+	}
+	if at != 0 {
 		d.List = append(d.List, graph.Part{Range: blocks.Range{Start: at, End: at + 8}, Whole: true})
 	}
 	if in.minor >= 12 && o.flags&managedWeakRef != 0 {

@@ -56,6 +56,7 @@ LEFT, SETS = {}, []
 DEEP = {}
 CHAIN = None
 SPACE = types.SimpleNamespace()
+KNOWN = []
 
 
 class Handler:
@@ -109,6 +110,10 @@ class Option:
         self.missing = None
         self.factory = Item
         self.value = note("looks like", [i])
+
+
+class Known:
+    pass
 
 
 class Slotted:
@@ -238,6 +243,10 @@ def fill():
         late.__dict__["added"] = note("late attribute", bytes(770 + i))
         OBJECTS.append(late)
         MANY.append(Wide(i))
+        known = Known()
+        known.body = note("known attributes", bytearray(920 + i))
+        vars(known)
+        KNOWN.append(known)
         IDS[id(MANY[-1].last)] = i
         ID_SET.add(id(MANY[-1].last))
         OPTIONS.append(Option(i))
@@ -346,6 +355,7 @@ def main():
     chain()
     lose()
     mine = note("main", [1, 2])
+    also = [k.body for k in KNOWN]  # a module holds them, too
     WEAK.append(weakref.ref(note("weak", LOCAL_ONLY[0])))
     start(worker)
     asyncio.sleep = SLEEP
@@ -353,7 +363,7 @@ def main():
     for case, address in TRUTH:
         print(case.replace(" ", "_"), "%x" % (address // 3))
     print("ready", flush=True)
-    while mine:
+    while mine and also:
         time.sleep(0.1)
 
 
