@@ -75,12 +75,21 @@ func (in *Interpreter) noteAttributes(o object, word words) {
 		return
 	}
 	if o.typ.attributes == 0 {
-		const usable, entries = 16, 24
-		keys := in.read.Word(o.typ.address + in.cachedKeys)
-		o.typ.attributes = in.read.Word(keys+usable) + in.read.Word(keys+entries)
+		o.typ.attributes = in.shared(in.read.Word(o.typ.address + in.cachedKeys))
 	}
-	if b, ok := in.blocks.Find(values); ok && o.typ.attributes <= dicts.MaxShared {
-		in.noteSlack(b.Start, values+8*o.typ.attributes, topmost)
+	in.noteBehind(values, o.typ.attributes)
+}
+
+// shared returns how many attributes keys have room for that objects share, in 3.11 and 3.12.
+func (in *Interpreter) shared(keys uint64) uint64 {
+	const usable, entries = 16, 24
+	return in.read.Word(keys+usable) + in.read.Word(keys+entries)
+}
+
+// noteBehind notes what is behind some values, in 3.11 and 3.12.
+func (in *Interpreter) noteBehind(values, n uint64) {
+	if b, ok := in.blocks.Find(values); ok && n <= dicts.MaxShared {
+		in.noteSlack(b.Start, values+8*n, topmost)
 	}
 }
 

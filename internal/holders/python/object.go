@@ -106,7 +106,7 @@ func (in *Interpreter) note(o object, word words) {
 		in.noteSet(o, word)
 	case o.kind == capsuleKind:
 		in.noteCapsule(o, word)
-	case o.kind == dictKind && in.minor <= 10:
+	case o.kind == dictKind && in.minor <= 12:
 		in.noteValues(o, word)
 	case o.kind == codeKind && in.minor <= 10:
 		// What the interpreter has found out about global variables.
@@ -148,12 +148,17 @@ func (in *Interpreter) noteCapsule(o object, word words) {
 	}
 }
 
-// noteValues notes what is behind the values of the attributes of an object, up to 3.10: two thirds of the size of the
-// keys, which are those of all objects of a type.
+// noteValues notes what is behind the values of attributes that a dict has, up to 3.12. Their number is that of the keys,
+// which are those of all objects of a type: two thirds of the size up to 3.10.
 func (in *Interpreter) noteValues(o object, word words) {
 	values, _ := word(o.address + dictValues)
 	keys, _ := word(o.address + dictKeys)
-	if slots := in.read.Word(keys + 8); values != 0 && slots < 1<<10 {
+	if values == 0 {
+		return
+	}
+	if in.minor >= 11 {
+		in.noteBehind(values, in.shared(keys))
+	} else if slots := in.read.Word(keys + 8); slots < 1<<10 {
 		in.noteSlack(values, values+8*(slots*2/3), topmost)
 	}
 }
