@@ -17,19 +17,24 @@ func preferred(processes []Process) (index int, why string) {
 	if processes[index].laterGrowth > 0 {
 		return index, "its heap grew most in the later half of its snapshots"
 	}
+	if processes[index].Files >= MinSnapshots {
+		return index, "no heap grew lately, and of those with enough snapshots it has the largest"
+	}
 	return index, "no heap grew lately, and of those with most snapshots it has the largest"
 }
 
 // compare is positive if p is chosen rather than q. Snapshots of goroutines and those that are too
-// few for a verdict come last.
+// few for a verdict come last; of the latter, the number decides.
 func compare(p, q *Process) int {
+	few := func(p *Process) int { return min(p.Files, MinSnapshots) }
 	return cmp.Or(
 		compareBool(!p.Goroutines, !q.Goroutines),
 		compareBool(p.Files >= MinSnapshots, q.Files >= MinSnapshots),
 		compareBool(p.PeakInuse > 0, q.PeakInuse > 0), // a parent that was attached to may allocate nothing
 		cmp.Compare(p.laterGrowth, q.laterGrowth),
-		cmp.Compare(p.Files, q.Files),
+		cmp.Compare(few(p), few(q)),
 		cmp.Compare(p.PeakInuse, q.PeakInuse),
+		cmp.Compare(p.Files, q.Files),
 	)
 }
 

@@ -12,7 +12,11 @@ import (
 )
 
 func TestProcessThatGrewLatelyIsSelected(t *testing.T) {
-	const grew, largest = "its heap grew most in the later half of its snapshots", "no heap grew lately, and of those with most snapshots it has the largest"
+	const (
+		grew    = "its heap grew most in the later half of its snapshots"
+		largest = "no heap grew lately, and of those with enough snapshots it has the largest"
+		few     = "no heap grew lately, and of those with most snapshots it has the largest"
+	)
 	for rule, c := range map[string]struct {
 		first, second []int // sizes of the heap of the processes 10 and 20
 		want          int
@@ -27,10 +31,12 @@ func TestProcessThatGrewLatelyIsSelected(t *testing.T) {
 			[]int{1, 2, 3, 4, 5, 6}, []int{0, 900, 2000}, 10, grew},
 		"an empty parent, and a worker that shrinks": {
 			[]int{0, 0, 0, 0, 0, 0, 0, 0}, []int{9, 8, 7, 6, 5, 4}, 20, largest},
+		"a small one that was recorded for longer": {
+			[]int{3, 3, 3, 3, 3, 3, 3, 3, 3}, []int{50, 50, 50, 50, 50, 50}, 20, largest},
 		"none that grows":       {[]int{5, 5, 5, 5, 5, 5}, []int{7, 7, 7, 7, 7, 7}, 20, largest},
-		"a shell and a program": {[]int{9}, []int{5, 5, 5}, 20, largest},
-		"one snapshot of each":  {[]int{5}, []int{4}, 10, largest},
-		"none that differs":     {[]int{5, 5}, []int{5, 5}, 10, largest},
+		"a shell and a program": {[]int{9}, []int{5, 5, 5}, 20, few},
+		"one snapshot of each":  {[]int{5}, []int{4}, 10, few},
+		"none that differs":     {[]int{5, 5}, []int{5, 5}, 10, few},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			files := map[string]string{}

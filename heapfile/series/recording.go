@@ -16,7 +16,7 @@ type Recording struct {
 	// Processes are those that wrote snapshots, at least one.
 	Processes []Process
 	// Main is the index of the process that is most likely meant: the one whose heap grew most in
-	// the later half of its snapshots or, if none grew, of those with most snapshots the one with
+	// the later half of its snapshots or, if none grew, of those with enough snapshots the one with
 	// the largest heap.
 	Main int
 	// Problems are the paths that could not be used.
