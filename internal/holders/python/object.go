@@ -148,8 +148,8 @@ func (in *Interpreter) noteCapsule(o object, word words) {
 	}
 }
 
-// noteValues notes what is behind the values of attributes that a dict has, up to 3.12. Their number is that of the keys,
-// which are those of all objects of a type: two thirds of the size up to 3.10.
+// noteValues notes what is behind the values of attributes that a dict has, up to 3.12. Their number is that of the
+// keys, which are those of all objects of a type: two thirds of the size up to 3.10.
 func (in *Interpreter) noteValues(o object, word words) {
 	values, _ := word(o.address + dictValues)
 	keys, _ := word(o.address + dictKeys)
