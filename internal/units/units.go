@@ -93,17 +93,3 @@ func Grouped(n int64) string {
 	}
 	return s
 }
-
-// RoundDown returns 10, 20 or 50 ms, or that times 10 and so on: the last one that is not longer than a time, but 10 ms
-// at the least.
-func RoundDown(t time.Duration) time.Duration {
-	out := 10 * time.Millisecond
-	for unit := out; unit <= t; unit *= 10 {
-		for _, factor := range []time.Duration{1, 2, 5} {
-			if factor*unit <= t {
-				out = factor * unit
-			}
-		}
-	}
-	return out
-}

@@ -2,7 +2,6 @@ package units_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,14 +73,5 @@ func TestParsePercent(t *testing.T) {
 		require.ErrorContains(t, err, "is not a percentage", text)
 		_, err = units.ParseNumber(text)
 		require.ErrorContains(t, err, "must be a non-negative number", text)
-	}
-}
-
-func TestRoundDown(t *testing.T) {
-	for given, want := range map[time.Duration]time.Duration{
-		0: 10 * time.Millisecond, 19 * time.Millisecond: 10 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond,
-		99 * time.Millisecond: 50 * time.Millisecond, 100 * time.Millisecond: 100 * time.Millisecond, 7 * time.Second: 5 * time.Second,
-	} {
-		require.Equal(t, want, units.RoundDown(given), given)
 	}
 }
