@@ -162,15 +162,14 @@ func TestWorksInKernel(t *testing.T) {
 	require.Error(t, cmd.Wait())
 	assert.False(t, cmd.ProcessState.Exited(), "a read was short")
 	_, p = start("busy")
-	require.Eventually(t, func() bool {
-		s, err := stopOne(p)
-		if err != nil {
-			return false // it had no processor
-		}
-		_, err = s.Release()
-		require.NoError(t, err)
-		return true
-	}, time.Minute, time.Millisecond)
+	s, err := stopOne(p)
+	for end := time.Now().Add(time.Minute); err != nil; s, err = stopOne(p) { // it had no processor
+		var waiting *tracer.Waiting
+		require.ErrorAs(t, err, &waiting)
+		require.True(t, time.Now().Before(end))
+	}
+	_, err = s.Release()
+	require.NoError(t, err)
 }
 
 // TestWaitIsShortened: a thread that is stopped in its wait goes on for the rest of its time, as its registers tell.
