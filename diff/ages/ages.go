@@ -151,16 +151,11 @@ func (r *reader) read(index int) (*births, error) {
 	if err != nil || len(snap.Births) == 0 {
 		return nil, err
 	}
-	out := &births{index: index, sites: map[symbolize.SiteID][]heapfile.Birth{}}
+	out := &births{index: index, moments: snap.Moments(), sites: map[symbolize.SiteID][]heapfile.Birth{}}
 	for row, list := range snap.Births {
 		site := r.symbols.Site(snap.Samples[row].Stack)
 		out.sites[site] = append(out.sites[site], list...)
-		for _, b := range list {
-			out.moments = append(out.moments, b.Before)
-		}
 	}
-	slices.SortFunc(out.moments, time.Time.Compare)
-	out.moments = slices.CompactFunc(out.moments, time.Time.Equal)
 	return out, nil
 }
 

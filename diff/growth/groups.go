@@ -28,9 +28,10 @@ func groupsOf(c *curves, symbols *symbolize.Symbols, blamer *class.Blamer, o Opt
 	g := groups{visible: slices.Clone(c.visible)}
 	keys, suppressor := group.NewKeys(symbols, blamer, o.GroupBy), group.NewSuppressor(symbols, o.Suppressions)
 	suppressed := make([]int64, len(c.visible))
-	// What a language maps for a heap of its own is a part of what is not recorded.
-	partOfHeap := func(path symbolize.SiteID) bool {
-		return c.series.OwnHeap() != "" && blamer.Mapped(symbols.Stack(symbols.SiteStack(path)))
+	ownHeap := c.series.OwnHeap() != ""
+	leaveOut := func(path symbolize.SiteID) {
+		addVisible(g.visible, c.column(path), -1)
+		addVisible(suppressed, c.column(path), 1)
 	}
 	var index group.Index
 	for i, gained := range c.gained {
@@ -39,17 +40,15 @@ func groupsOf(c *curves, symbols *symbolize.Symbols, blamer *class.Blamer, o Opt
 			addVisible(g.visible, c.column(path), -1)
 			continue
 		}
-		if partOfHeap(path) {
-			addVisible(g.visible, c.column(path), -1)
-			addVisible(suppressed, c.column(path), 1)
+		// What a language maps for a heap of its own is a part of what is not recorded.
+		if ownHeap && blamer.Mapped(symbols.Stack(symbols.SiteStack(path))) {
+			leaveOut(path)
 			continue
 		}
 		g.kept++
 		if e := suppressor.Entry(path); e != nil {
 			g.suppressed = withSuppressed(g.suppressed, Suppressed{e, 1, gained})
-			column := c.column(path)
-			addVisible(g.visible, column, -1)
-			addVisible(suppressed, column, 1)
+			leaveOut(path)
 			continue
 		}
 		n, added := index.Number(keys.Of(path))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -241,35 +242,39 @@ func (s *Series) Shutdown() time.Time {
 }
 
 // Workers returns the number of children that run the same program, and were not recorded.
-func (s *Series) Workers() int64 { return s.problems(manifest.ProblemWorkers) }
+func (s *Series) Workers() int64 { return s.count(manifest.ProblemWorkers) }
 
 // Programs returns the number of processes below this one that run other programs, grew, and were not recorded.
-func (s *Series) Programs() int64 { return s.problems(manifest.ProblemPrograms) }
+func (s *Series) Programs() int64 { return s.count(manifest.ProblemPrograms) }
 
 // OwnHeap names the language of the process that has a heap of its own, which was not recorded; "" if there is none.
 func (s *Series) OwnHeap() string {
-	if s.Manifest == nil {
-		return ""
-	}
-	for _, p := range s.Manifest.Problems {
-		if p.PID == s.PID() && p.Kind == manifest.ProblemHeap {
-			return p.Detail
-		}
+	for p := range s.problems(manifest.ProblemHeap) {
+		return p.Detail
 	}
 	return ""
 }
 
-// problems returns how often a kind of problem happened.
-func (s *Series) problems(kind string) (n int64) {
-	if s.Manifest == nil {
-		return 0
-	}
-	for _, p := range s.Manifest.Problems {
-		if p.PID == s.PID() && p.Kind == kind {
-			n += p.Count
-		}
+// count returns how often a kind of problem happened.
+func (s *Series) count(kind string) (n int64) {
+	for p := range s.problems(kind) {
+		n += p.Count
 	}
 	return n
+}
+
+// problems yields the problems of a kind that the process had.
+func (s *Series) problems(kind string) iter.Seq[manifest.Problem] {
+	return func(yield func(manifest.Problem) bool) {
+		if s.Manifest == nil {
+			return
+		}
+		for _, p := range s.Manifest.Problems {
+			if p.PID == s.PID() && p.Kind == kind && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // Method returns how the process was recorded, as [manifest.Recording.Method] does.

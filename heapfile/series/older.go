@@ -46,14 +46,21 @@ func (s *Series) Moment(index int) (time.Time, error) {
 	if err != nil {
 		return last, err
 	}
-	for _, births := range snap.Births {
-		for _, b := range births {
-			if b.Before.After(last) {
-				last = b.Before
-			}
-		}
+	if moments := snap.Moments(); len(moments) > 0 && moments[len(moments)-1].After(last) {
+		last = moments[len(moments)-1]
 	}
 	return last, nil
+}
+
+// Moments are the times before which memory was allocated, as the births tell it, in order, each once.
+func (s *Snapshot) Moments() (list []time.Time) {
+	for _, births := range s.Births {
+		for _, b := range births {
+			list = append(list, b.Before)
+		}
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return slices.CompactFunc(list, time.Time.Equal)
 }
 
 // BornBefore returns the series without what was allocated after a time: its snapshots have only what is left of the
@@ -119,19 +126,10 @@ func (s *Series) firstAfter(snap *Snapshot) (first time.Time) {
 	if s.after == 0 {
 		return first
 	}
-	limit := s.Clock.Times[0].Add(s.after)
-	var moments []time.Time
-	for _, births := range snap.Births {
-		for _, b := range births {
-			if !b.Before.Before(limit) {
-				moments = append(moments, b.Before)
-			}
-		}
+	moments := snap.Moments()
+	i, _ := slices.BinarySearchFunc(moments, s.Clock.Times[0].Add(s.after), time.Time.Compare)
+	if i+1 < len(moments) {
+		return moments[i+1]
 	}
-	slices.SortFunc(moments, time.Time.Compare)
-	moments = slices.CompactFunc(moments, time.Time.Equal)
-	if len(moments) < 2 {
-		return s.Clock.Times[snap.Index].Add(time.Hour) // none is certainly younger
-	}
-	return moments[1]
+	return s.Clock.Times[snap.Index].Add(time.Hour) // none is certainly younger
 }

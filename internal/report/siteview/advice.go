@@ -19,9 +19,8 @@ import (
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
 	// subject is what pattern matches: "function", "container", "resized" or "module" for a frame
-	// of the stack, "beside" for a module of a process that grows while its heap does not, "heap" for one that has a heap
-	// of its own. See
-	// advice.txt.
+	// of the stack, "beside" for a module of a process that grows while its heap does not, "heap" for
+	// one that has a heap of its own. See advice.txt.
 	subject string
 	pattern *regexp.Regexp
 	in      *regexp.Regexp // matches the modules of its functions; nil: all
@@ -167,8 +166,7 @@ const pythonMalloc = "PYTHONMALLOC"
 func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 	lines := slices.ContainsFunc(s.Locations, func(l symbolize.Location) bool { return l.Script() })
 	for rank, a := range advices() {
-		if a.subject != "beside" ||
-			!slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+		if a.subject != "beside" || !a.isOf(s.Modules) {
 			continue
 		}
 		text := textOf(rank, lines)
@@ -184,12 +182,16 @@ func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 // "" if there is none.
 func OwnHeap(s *symbolize.Symbols) string {
 	for _, a := range advices() {
-		if a.subject == "heap" &&
-			slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+		if a.subject == "heap" && a.isOf(s.Modules) {
 			return a.text
 		}
 	}
 	return ""
+}
+
+// isOf reports whether the advice is about one of the modules of a process.
+func (a *advice) isOf(modules []symbolize.Module) bool {
+	return slices.ContainsFunc(modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) })
 }
 
 // matches reports whether the advice is about a frame.
