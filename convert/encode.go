@@ -122,7 +122,7 @@ func (c *Converter) comments(head *series.Head) []string {
 	if c.o.Tool != "" {
 		out = append(out, "by: "+c.o.Tool)
 	}
-	if ages := c.series.Ages(); ages != "" {
+	if ages := c.series.Ages().String(); ages != "" {
 		out = append(out, "only memory in use "+ages)
 	} else if !c.Has(AllocSpace) {
 		out = append(out, "no alloc_objects and alloc_space: the snapshots have no cumulative counts")

@@ -94,8 +94,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
-	top.Limit, top.Processes = f.limit, processes
-	top.OlderThan, top.BornAfter, top.Ages = source.OlderThan, source.BornAfter, in.Ages()
+	top.Limit, top.Processes, top.Ages = f.limit, processes, source.Ages
 	top.Style = f.Style.On(a.Out, !f.ToStdout())
 	return f.Render(a.Out, top)
 }

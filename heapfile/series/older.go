@@ -19,21 +19,32 @@ var ErrBirths = errors.New("the file was changed after it was written")
 
 var errNoTimes = errors.New("the times of the snapshots are not known")
 
-// Ages tells in words which memory the snapshots have, by the options with which the series was opened: "that was
-// allocated more than 10m0s before"; "" if it is all.
-func (s *Series) Ages() string {
+// Ages limits which memory counts by when it was allocated. The zero value has no limit.
+type Ages struct {
+	// OlderThan, if not 0, leaves out what was allocated less than that before the snapshot.
+	OlderThan time.Duration
+	// BornAfter, if not 0, leaves out what was allocated earlier than that after the first snapshot, such as when the
+	// program started.
+	BornAfter time.Duration
+}
+
+// String tells which memory counts: "that was allocated more than 10m0s before"; "" if it is all.
+func (a Ages) String() string {
 	var limits []string
-	if s.than > 0 {
-		limits = append(limits, "more than "+s.than.String()+" before")
+	if a.OlderThan > 0 {
+		limits = append(limits, "more than "+a.OlderThan.String()+" before")
 	}
-	if s.after > 0 {
-		limits = append(limits, "later than "+s.after.String()+" after the first snapshot")
+	if a.BornAfter > 0 {
+		limits = append(limits, "later than "+a.BornAfter.String()+" after the first snapshot")
 	}
 	if len(limits) == 0 {
 		return ""
 	}
 	return "that was allocated " + strings.Join(limits, ", and ")
 }
+
+// Ages returns that of the options with which the series was opened.
+func (s *Series) Ages() Ages { return s.ages }
 
 // Moment returns the time before which the memory of a snapshot was allocated, as its births tell it: a
 // moment after that of the snapshot. It is the time of the snapshot if there are no births.
@@ -80,13 +91,13 @@ func (s *Series) BornBefore(t time.Time) *Series {
 func (s *Series) Limit() time.Time { return s.before }
 
 // hasLimit reports whether only memory of some ages counts.
-func (s *Series) hasLimit() bool { return s.than > 0 || s.after > 0 || !s.before.IsZero() }
+func (s *Series) hasLimit() bool { return s.ages != Ages{} || !s.before.IsZero() }
 
 // older returns the part of a snapshot that is certainly within the limits: of what was allocated between two
 // snapshots, both count. It has no cumulative counts. Rows of which the time is not known, such as mappings, are left
 // out.
 func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
-	if s.than == 0 && s.after == 0 && s.Clock.Source.IsTime() && !s.Clock.Times[snap.Index].After(s.before) {
+	if s.ages == (Ages{}) && s.Clock.Source.IsTime() && !s.Clock.Times[snap.Index].After(s.before) {
 		return snap, nil
 	}
 	if len(snap.Births) == 0 && snap.Completeness.Estimate.InuseBytes > 0 {
@@ -95,7 +106,7 @@ func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
 	if !s.Clock.Source.IsTime() {
 		return nil, fmt.Errorf("%s: %w", snap.Path, errNoTimes)
 	}
-	last := s.Clock.Times[snap.Index].Add(-s.than)
+	last := s.Clock.Times[snap.Index].Add(-s.ages.OlderThan)
 	if !s.before.IsZero() && s.before.Before(last) {
 		last = s.before
 	}
@@ -123,11 +134,11 @@ func (s *Series) older(snap *Snapshot) (*Snapshot, error) {
 // firstAfter returns the first moment before which no memory counts that was allocated before the limit of BornAfter:
 // that after the first moment which is not before the limit.
 func (s *Series) firstAfter(snap *Snapshot) (first time.Time) {
-	if s.after == 0 {
+	if s.ages.BornAfter == 0 {
 		return first
 	}
 	moments := snap.Moments()
-	i, _ := slices.BinarySearchFunc(moments, s.Clock.Times[0].Add(s.after), time.Time.Compare)
+	i, _ := slices.BinarySearchFunc(moments, s.Clock.Times[0].Add(s.ages.BornAfter), time.Time.Compare)
 	if i+1 < len(moments) {
 		return moments[i+1]
 	}

@@ -172,7 +172,7 @@ func (r *Recording) series(process int, o Options) *Series {
 	return &Series{
 		Process: p, Others: slices.Delete(slices.Clone(r.Processes), process, process+1),
 		Stacks: &StackTable{}, Symbols: map[Place]heapfile.Symbol{},
-		files: p.files, found: r.found, check: o.Check, than: o.OlderThan, after: o.BornAfter,
+		files: p.files, found: r.found, check: o.Check, ages: o.Ages,
 	}
 }
 

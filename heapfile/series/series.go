@@ -36,10 +36,8 @@ type Options struct {
 	// Progress, if not nil, is called after each file with the number of files that were read and
 	// the number of all files.
 	Progress func(done, all int)
-	// OlderThan, if not 0, leaves out of the snapshots that [Series.All] and [Series.Read] return what was allocated
-	// less than that before them, and BornAfter, if not 0, what was allocated earlier than that after the first snapshot,
-	// such as when the program started. Visit gets whole snapshots.
-	OlderThan, BornAfter time.Duration
+	// Ages limits which memory the snapshots have that [Series.All] and [Series.Read] return. Visit gets whole snapshots.
+	Ages Ages
 	// Visit, if not nil, is called with each snapshot in order while it is read. The Samples are
 	// valid only until Visit returns. Clock and Warnings of the series are not known yet.
 	Visit func(*Snapshot) error
@@ -85,8 +83,7 @@ type Series struct {
 	repeated []int                  // numbers of the snapshots that repeat the one before
 	found    []sourceFile           // all, in the order in which they were found
 	check    func(more int64) error // may be nil
-	than     time.Duration          // of Options.OlderThan
-	after    time.Duration          // of Options.BornAfter
+	ages     Ages                   // of Options
 	before   time.Time              // of BornBefore; zero: no limit
 	// recording is closed with the series; may be nil.
 	recording *Recording

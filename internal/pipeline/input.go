@@ -54,8 +54,8 @@ type Source struct {
 	Check func(more int64) error
 	// Symbols complements a bundle, which has no cache.
 	Symbols symbolize.Options
-	// OlderThan and BornAfter are those of [series.Options].
-	OlderThan, BornAfter time.Duration
+	// Ages is that of [series.Options].
+	Ages series.Ages
 	// Focus and Ignore, if not nil, select stacks.
 	Focus, Ignore *regexp.Regexp
 }
@@ -174,7 +174,7 @@ func (p *Pipeline) reading(
 	update, end := p.progress("reading snapshots")
 	defer end()
 	return open(series.Options{
-		Process: o.Process, OlderThan: o.OlderThan, BornAfter: o.BornAfter, Visit: visit, Check: o.Check, Progress: update,
+		Process: o.Process, Ages: o.Ages, Visit: visit, Check: o.Check, Progress: update,
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -39,9 +38,8 @@ type Top struct {
 	Processes []pipeline.ProcessSnapshot
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
-	// OlderThan and BornAfter are set if younger or older memory was left out, and Ages tells that in words.
-	OlderThan, BornAfter time.Duration
-	Ages                 string
+	// Ages tells which memory counts.
+	Ages series.Ages
 	text.Style
 
 	symbols *symbolize.Symbols
@@ -138,11 +136,8 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 func (t *Top) Text(w io.Writer) error {
 	p := &text.Printer{W: w, Links: siteview.Links(t.Style, t.symbols)}
 	t.processTable(p)
-	age := ""
-	if t.Ages != "" {
-		age = " " + t.Ages
-	}
-	p.Linef("%s: %s of %s%s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type, age)
+	of := text.Join(" ", string(t.Type), t.Ages.String())
+	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), of)
 	rows := text.FirstRows(t.Rows, t.Limit)
 	var files []string
 	for _, r := range rows {
@@ -222,7 +217,7 @@ func (t *Top) JSON(w io.Writer) error {
 		Rows      []TopRow               `json:"rows"`
 		Unnamed   []siteview.UnnamedJSON `json:"unnamed"`
 	}{
-		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.OlderThan.Seconds(), t.BornAfter.Seconds(), t.processesJSON(),
+		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.Ages.OlderThan.Seconds(), t.Ages.BornAfter.Seconds(), t.processesJSON(),
 		append([]TopRow{}, t.Rows...),
 		siteview.Unnamed{Unnamed: t.Unnamed}.JSON(),
 	})
