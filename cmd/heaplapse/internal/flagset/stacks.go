@@ -3,13 +3,13 @@ package flagset
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -30,7 +30,7 @@ type Stacks struct {
 	// Ages is set before Add by commands that can leave young memory out.
 	Ages bool
 
-	ages series.Ages
+	olderThan, bornAfter time.Duration
 }
 
 // Add adds the flags.
@@ -39,9 +39,9 @@ func (f *Stacks) Add(cmd *cobra.Command) {
 		f.Series.Define(flags)
 		f.filter.define(flags)
 		if f.Ages {
-			flags.Var(Time(&f.ages.OlderThan, 0), "older-than",
+			flags.Var(Time(&f.olderThan, 0), "older-than",
 				"count only memory in use that was allocated more than `TIME` before the snapshot, like 10m")
-			flags.Var(Time(&f.ages.BornAfter, 0), "born-after",
+			flags.Var(Time(&f.bornAfter, 0), "born-after",
 				"count only memory in use that was allocated later than `TIME` after the first snapshot: not at the start")
 		}
 	})
@@ -54,7 +54,8 @@ func (f *Stacks) Source() (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Focus, o.Ignore, o.Ages = f.focus, f.ignore, f.ages
+	o.Focus, o.Ignore = f.focus, f.ignore
+	o.Ages.OlderThan, o.Ages.BornAfter = f.olderThan, f.bornAfter
 	return o, nil
 }
 
